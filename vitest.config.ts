@@ -8,8 +8,8 @@ export default defineConfig({
     // Modules of the projects that tests make lie in temporary folders: Node loads them, as it does for users.
     server: { deps: { external: [/\/orgate-[a-z-]+-[A-Za-z0-9]{6}\//] } },
     projects: [
-      // Core, languages and the console's own code have no globals and touch nothing outside: their files share a process, a third less to compute.
-      { extends: true, test: { name: "pure", include: ["packages/{core,symbi,console}/src/**/*.test.ts"], isolate: false } },
+      // Core, protocol, languages and the console's own code have no globals and touch nothing outside: their files share a process, a third less to compute.
+      { extends: true, test: { name: "pure", include: ["packages/{core,protocol,symbi,console}/src/**/*.test.ts"], isolate: false } },
       {
         extends: true,
         test: {

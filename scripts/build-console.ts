@@ -19,8 +19,7 @@ const SOURCES: readonly string[] = [
   "packages/console/index.html",
   "packages/console/package.json",
   "packages/core/src/vocab",
-  "packages/core/src/wire",
-  "packages/core/src/journal",
+  "packages/protocol/src",
   "scripts/build-console.ts",
   "package-lock.json",
 ];

@@ -6,16 +6,21 @@ const manifests: Manifests = {
   "": { name: "orgate-repository", devDependencies: { vitest: "5.1.0", "fast-check": "4.10.2" } },
   "packages/core": {
     name: "@orgate/core",
-    exports: { ".": "", "./vocab": "", "./journal": "", "./journal/view": "", "./wire": "", "./loop": "", "./testing": "" },
+    exports: { ".": "", "./vocab": "", "./journal": "", "./loop": "", "./testing": "" },
     dependencies: { zod: "4.6.7" },
     peerDependencies: { "fast-check": "4.10.2" },
+  },
+  "packages/protocol": {
+    name: "@orgate/protocol",
+    exports: { ".": "", "./view": "", "./testing": "" },
+    dependencies: { "@orgate/core": "0.1.0", zod: "4.6.7" },
   },
   "packages/symbi": { name: "@orgate/symbi", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0" } },
   "packages/orgate": { name: "orgate", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0", "smol-toml": "1.9.1" } },
   "packages/console": {
     name: "@orgate/console",
     exports: { ".": "" },
-    dependencies: { "@orgate/core": "0.1.0", orgate: "0.1.0", react: "19.3.1" },
+    dependencies: { "@orgate/core": "0.1.0", "@orgate/protocol": "0.1.0", orgate: "0.1.0", react: "19.3.1" },
   },
   examples: { name: "@orgate/examples", dependencies: { "@orgate/core": "0.1.0", orgate: "0.1.0", "@orgate/console": "0.1.0" } },
   bench: { name: "@orgate/bench", dependencies: { "@orgate/core": "0.1.0", orgate: "0.1.0" } },
@@ -27,7 +32,7 @@ const core = (path: string) => `packages/core/src/${path}`;
 const host = (path: string) => `packages/orgate/src/${path}`;
 
 describe("the rooms of core", () => {
-  const phases = ["reason", "gate", "observe", "journal", "inbox", "agents", "contracts", "knowledge", "wire", "permit", "act"];
+  const phases = ["reason", "gate", "observe", "journal", "inbox", "agents", "contracts", "knowledge", "permit", "act"];
 
   test.each([...phases, "loop"])("R-1 vocab may not import %s", (room) => {
     expect(objections(core("vocab/a.ts"), `import { a } from "../${room}/index.ts";`)).toEqual([
@@ -130,6 +135,28 @@ describe("the turnstile and the testing kit", () => {
   );
 });
 
+describe("protocol", () => {
+  const protocol = (path: string) => `packages/protocol/src/${path}`;
+
+  test("R-1 the protocol is made of words, names records by their types, and runs anywhere; core does not know it", () => {
+    expect(
+      objections(
+        protocol("view/a.ts"),
+        'import { a } from "@orgate/core/vocab"; import type { B } from "@orgate/core/journal"; import "zod"; import "./b.ts";',
+      ),
+    ).toEqual([]);
+    for (const door of ["@orgate/core", "@orgate/core/journal", "@orgate/core/loop"])
+      expect(objections(protocol("view/a.ts"), `import { a } from "${door}";`)).toEqual([
+        "protocol may import @orgate/core/vocab of ours only",
+      ]);
+    expect(objections(protocol("wire/a.ts"), 'import "node:fs";')).toHaveLength(1);
+    expect(objections(protocol("wire/a.ts"), 'import { a } from "../testing/index.ts";')).toHaveLength(1);
+    expect(objections(core("gate/a.ts"), 'import { a } from "@orgate/protocol";')).toEqual([
+      "`packages/core` may not import `@orgate/protocol`",
+    ]);
+  });
+});
+
 describe("symbi", () => {
   const symbi = (path: string) => `packages/symbi/src/${path}`;
 
@@ -171,7 +198,7 @@ describe("host", () => {
 describe("console, examples, bench, e2e", () => {
   const page = "packages/console/src/screens/Fleet.tsx";
 
-  test.each(["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/journal/view", "react", "./parts/Row.tsx"])(
+  test.each(["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/view", "react", "./parts/Row.tsx"])(
     "R-1 console may import %s",
     (specifier) => {
       expect(objections(page, `import { a } from "${specifier}";`)).toEqual([]);

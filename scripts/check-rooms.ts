@@ -20,8 +20,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   agents: ["vocab"],
   contracts: ["vocab"],
   knowledge: ["vocab"],
-  wire: ["vocab"],
-  loop: ["vocab", "reason", "gate", "permit", "act", "observe", "journal", "inbox", "agents", "contracts", "knowledge", "wire"],
+  loop: ["vocab", "reason", "gate", "permit", "act", "observe", "journal", "inbox", "agents", "contracts", "knowledge"],
 };
 const ALL_ROOMS = [...Object.keys(ROOMS), "testing"];
 /** Rooms whose types, and only types, may be named. `redeem` is handed to `act` by the driver. */
@@ -32,18 +31,31 @@ const FRONT_DOOR = Object.keys(ROOMS);
 /** Packages, and those of ours that each may import. Folders that are not in this table (examples, bench, e2e, the root) may import all but the console. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "packages/core": [],
+  "packages/protocol": ["packages/core"],
   "packages/symbi": ["packages/core"],
-  "packages/console": ["packages/core"],
-  "packages/orgate": ["packages/core", "packages/symbi"],
+  "packages/console": ["packages/core", "packages/protocol"],
+  "packages/orgate": ["packages/core", "packages/protocol", "packages/symbi"],
 };
 /** Packages that run anywhere: no `node:` module, no computed import. */
-const ANYWHERE: readonly string[] = ["packages/core", "packages/symbi"];
+const ANYWHERE: readonly string[] = ["packages/core", "packages/protocol", "packages/symbi"];
 
 const TURNSTILE = "packages/core/src/permit/turnstile.ts";
 const COMMITS = "packages/core/src/loop/commit.ts";
 
-/** What the console may import of core: it renders a fold and sends intents. */
-const CONSOLE_SEES: readonly string[] = ["@orgate/core/vocab", "@orgate/core/wire", "@orgate/core/wire/words", "@orgate/core/journal/view"];
+/**
+ * Entry points of ours that a package may import where it may not import them all, and those that its tests may import too. The console renders a
+ * fold and sends intents; the protocol is made of words, and names records of the journal by their types.
+ */
+type Doors = Readonly<{ values: readonly string[]; types: readonly string[]; tests: readonly string[] }>;
+const DOORS: Readonly<Record<string, Doors>> = {
+  "packages/protocol": { values: ["@orgate/core/vocab"], types: ["@orgate/core/journal"], tests: ["@orgate/core", "@orgate/core/journal"] },
+  "packages/console": {
+    values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/words", "@orgate/protocol/view"],
+    types: [],
+    tests: ["@orgate/protocol/testing"],
+  },
+};
+const TESTING: readonly string[] = ["@orgate/core/testing", "@orgate/protocol/testing"];
 
 export type Manifest = Readonly<{
   name?: string;
@@ -91,6 +103,7 @@ function objectionToFile({ file, specifier, types, manifests }: Use): string | n
   if (packageOf(target, manifests) !== home)
     return `\`${specifier}\` leaves ${home === "" ? "the root" : `\`${home}\``}: use a published entry point`;
   if (isCore(file) && isCore(target)) return objectionInCore(file, target, types);
+  if (isKit(target) && !isKit(file) && !isTest(file)) return "`testing` is for tests, e2e, bench and examples";
   return isTest(target) && !isTest(file) && file.startsWith("packages/") ? "code that ships may not import a test" : null;
 }
 
@@ -127,7 +140,7 @@ function objectionToPackage(use: Use): string | null {
   return objectionToOurs(use, home, name) ?? objectionToUndeclared(use, home, name);
 }
 
-function objectionToOurs({ file, specifier, manifests }: Use, home: string, name: string): string | null {
+function objectionToOurs({ file, specifier, types, manifests }: Use, home: string, name: string): string | null {
   const owner = Object.entries(manifests).find(([, manifest]) => manifest.name === name);
   if (owner === undefined) return null;
   const [folder, manifest] = owner;
@@ -137,11 +150,12 @@ function objectionToOurs({ file, specifier, manifests }: Use, home: string, name
     return `\`${home}\` is not a known package: add it to the table in scripts/check-rooms.ts`;
   const door = `.${specifier.slice(name.length)}`;
   if (!Object.hasOwn(manifest.exports ?? {}, door)) return `\`${specifier}\` is not a published entry point of \`${name}\``;
-  const isTable = specifier === "@orgate/core/testing" && isTest(file); // the shared journals and views
-  if (home === "packages/console" && !CONSOLE_SEES.includes(specifier) && !isTable)
-    return `the console may import ${CONSOLE_SEES.join(", ")} of core only`;
   const ships = home.startsWith("packages/") && !isTest(file);
-  return specifier === "@orgate/core/testing" && ships ? "`testing` is for tests, e2e, bench and examples" : null;
+  if (TESTING.includes(specifier) && ships) return "`testing` is for tests, e2e, bench and examples";
+  const doors = DOORS[home];
+  if (doors === undefined) return null;
+  const open = [...doors.values, ...(types ? doors.types : []), ...(ships ? [] : doors.tests)];
+  return open.includes(specifier) ? null : `${nameOf(home)} may import ${doors.values.join(", ")} of ours only`;
 }
 
 function objectionToUndeclared({ file, manifests }: Use, home: string, name: string): string | null {
@@ -149,6 +163,10 @@ function objectionToUndeclared({ file, manifests }: Use, home: string, name: str
   const development = isTest(file) || home === "" ? { ...own.devDependencies, ...manifests[""]?.devDependencies } : {};
   const declared = { ...own.dependencies, ...own.optionalDependencies, ...own.peerDependencies, ...development };
   return Object.hasOwn(declared, name) ? null : `\`${name}\` is not declared in ${posix.join(home, "package.json")}`;
+}
+
+function isKit(file: string): boolean {
+  return /^packages\/[^/]+\/src\/testing\//.test(file);
 }
 
 function isCore(file: string): boolean {

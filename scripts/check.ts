@@ -13,6 +13,7 @@ export type Check = readonly [name: string, find: () => readonly Finding[]];
 export function checksOf(root: string): readonly Check[] {
   return [
     ["types of core alone", () => checkTypes(root, "packages/core")],
+    ["types of the protocol alone", () => checkTypes(root, "packages/protocol")],
     ["types of symbi alone", () => checkTypes(root, "packages/symbi")],
     ["types of the console", () => checkTypes(root, "packages/console")],
     ["types of the whole tree", () => checkTypes(root, ".")],

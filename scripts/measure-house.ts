@@ -262,6 +262,7 @@ const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["demo"],
     ["."],
   ],
+  "packages/protocol": [["view", "wire"]],
   "packages/console": [["assets"], ["state"], ["routing"], ["link"], ["parts"], ["screens"], ["app"], ["."]],
 };
 

@@ -42,7 +42,7 @@ test("R-8 help, completion and the table of commands load words alone", () => {
   expect(
     [...files].filter(
       (file) =>
-        !/^(?:node:|packages\/core\/src\/(?:vocab|journal\/view|wire\/words)|packages\/orgate\/src\/(?:cli\/|terminal\/|main|node\/(?:version|error-message)))/.test(
+        !/^(?:node:|packages\/core\/src\/vocab|packages\/protocol\/src\/(?:view|wire\/words)|packages\/orgate\/src\/(?:cli\/|terminal\/|main|node\/(?:version|error-message)))/.test(
           file,
         ),
     ),
@@ -57,7 +57,8 @@ test("R-8 a command that only looks loads neither the loop, nor the gate, nor th
 
 test("R-8 a run loads nothing of the server, nor of what its tools may never start", () => {
   const files = loadedBy(`${HOST}/cli/commands/sessions/run.ts`, `${HOST}/index.ts`);
-  expect(within(files, "packages/core/src/wire/", `${HOST}/shell/`, `${HOST}/server/`, `${HOST}/coordinator/`)).toEqual([
+  const ofServer = within(files, "packages/protocol/src/wire/", `${HOST}/shell/`, `${HOST}/server/`, `${HOST}/coordinator/`);
+  expect(ofServer.filter((file) => !file.startsWith("packages/protocol/src/wire/words/"))).toEqual([
     `${HOST}/coordinator/agent.ts`, // what the coordinator's file is held to, and its tools by name
     `${HOST}/coordinator/tools.ts`,
   ]);
@@ -73,7 +74,7 @@ test("before its prompt the shell loads what draws and reads keys: no server, no
       files,
       "packages/core/src/loop/",
       "packages/core/src/gate/",
-      "packages/core/src/wire/",
+      "packages/protocol/src/wire/",
       `${HOST}/server/`,
       `${HOST}/store/`,
       `${HOST}/models/`,

@@ -83,7 +83,7 @@ async function obey(order: Order): Promise<object> {
     case "memory": {
       globalThis.gc?.();
       const { rss, heapUsed, external } = process.memoryUsage();
-      return { rss, heapUsed, external, driving: at.floor.driving(), sockets: at.sockets() };
+      return { rss, heapUsed, external, driving: at.sessionDriver.driving(), sockets: at.sockets() };
     }
     case "open": {
       const stamp = Date.now();

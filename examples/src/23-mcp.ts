@@ -1,7 +1,7 @@
 /** MCP: a server's tools are tools like any other, as they were accepted; what it changes later is refused. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, defineAgent, type McpCatalogue, mcpDifferences, offeredByMcp, openMcp, sha256, tableGate } from "orgate";
+import { compareMcpCatalogues, createRuntime, defineAgent, listOfferedTools, type McpCatalogue, openMcp, sha256, tableGate } from "orgate";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const folder = temporaryFolder();
@@ -17,7 +17,7 @@ const files = {
 };
 
 // somebody looks at this once, and it is kept beside the code
-const offered = await offeredByMcp("files", files);
+const offered = await listOfferedTools("files", files);
 console.log(`${offered.tools.length} tools offered`);
 
 async function run(accepted: McpCatalogue): Promise<string> {
@@ -69,5 +69,5 @@ console.log(await run(offered));
 
 // what was accepted said something else: the server has changed since
 const earlier = { ...offered, tools: offered.tools.map((tool) => ({ ...tool, description: `${tool.description} (v1)` })) };
-console.log(`${mcpDifferences(earlier, offered).length} differences`);
+console.log(`${compareMcpCatalogues(earlier, offered).length} differences`);
 console.log(await run(earlier));

@@ -22,11 +22,11 @@ const identity = await openIdentity({
   gate,
   now: () => millis(Date.now()),
   origins: () => ["http://127.0.0.1:4680"], // what the server is called: cookies count for no other site
-  desks: [], // agents that act for whoever speaks with them
+  coordinators: [], // agents that act for whoever speaks with them
 });
 
 // `orgate keys create ben --api --agents clerk` does this.
-const { access, token } = await identity.book.give({
+const { access, token } = await identity.accesses.give({
   means: "key",
   person: "ben",
   agents: ["clerk"],
@@ -51,7 +51,7 @@ console.log(caller.person.name, "clerk:", identity.mayDo(caller, act("run", "age
 console.log("boss:", identity.mayDo(caller, act("run", "agent", { agent: "boss" })) ?? "may run");
 console.log("work:", identity.mayDo(caller, act("halt", "work", { id: "agent:clerk" })) ?? "may halt");
 
-await identity.book.revoke(access.access, { kind: "user", id: "ada" }, "the build is gone");
+await identity.accesses.revoke(access.access, { kind: "user", id: "ada" }, "the build is gone");
 console.log("then:", identity.mayDo(caller, act("run", "agent", { agent: "clerk" })) ?? "may run");
 identity.close();
 await runtime.close();

@@ -1,6 +1,6 @@
 /** A turn as an AI SDK UI message stream, from one's own server: what `useChat` reads, made from the journal as it is written. */
 import { join } from "node:path";
-import { UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
+import { UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/protocol";
 import { createPerson, createRuntime, defineAgent, ed25519, intentId, millis, sha256, signIntent, tableGate } from "orgate";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { callId, callKey, epoch, sessionId, type Tool, type ToolContext } from "@orgate/core";
-import { offeredByMcp, openMcp } from "orgate";
+import { listOfferedTools, openMcp } from "orgate";
 import { type Contender, compare, type Effort, ratio, spread } from "../measure.ts";
 import { digits, type Report } from "../report.ts";
 
@@ -30,7 +30,7 @@ const context: ToolContext = {
 export async function mcpCalls({ effort, calls }: { readonly effort: Effort; readonly calls: number }): Promise<Report> {
   const raw = new Client({ name: "floor", version: "1" });
   await raw.connect(new StdioClientTransport({ ...entry, stderr: "ignore" }));
-  const mcp = openMcp({ servers: { every: entry }, accepted: { every: await offeredByMcp("every", entry) } });
+  const mcp = openMcp({ servers: { every: entry }, accepted: { every: await listOfferedTools("every", entry) } });
   try {
     const echo = toolNamed(mcp.tools("every"), "every__echo");
     const args = { message: MESSAGE };

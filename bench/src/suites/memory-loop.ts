@@ -99,6 +99,7 @@ export async function session(
     fallbacks: [],
     summariser: SUMMING,
     counters: estimates,
+    contextPlans: () => null,
     gate,
     tools,
     middleware,

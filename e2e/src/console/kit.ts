@@ -154,7 +154,7 @@ export const chord = ({ page }: Person, first: string, second: string): Promise<
 export async function reached(person: Person, what: string): Promise<readonly string[]> {
   const { page } = person;
   await settled(person);
-  await page.evaluate(REACH);
+  await page.evaluate(`${REACH}; undefined`);
   const count = await page.evaluate<number>("reach.begin()");
   // A list shows more of its rows as one goes through it: once around may take longer than what was there at first.
   for (let round = 0; round < 8 && (round === 0 || (await page.evaluate<boolean>("reach.isLeft()"))); round += 1)

@@ -3,7 +3,7 @@
  * that waited, crashes and resumes, labels), some sessions of the last days with what they cost, a
  * schedule that has stopped, and many that go on. `node past.ts DIRECTORY ENTRIES SCHEDULES`; tells the session.
  */
-import { viewJournals as j } from "@orgate/core/testing";
+import { viewJournals as j } from "@orgate/protocol/testing";
 import {
   createRuntime,
   type JournalEvent,

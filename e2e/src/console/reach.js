@@ -1,13 +1,13 @@
-// Runs in a page. `reach.begin()` notes where the focus goes from then on; `reach.end()` tells what cannot be come to by Tab, is not seen to be focused,
-// lies under something else, or is too small to be hit.
-(() => {
+// Runs in a page. `reach.begin()` starts to record where the focus goes; `reach.end()` returns elements that Tab did not reach, that show no focus ring, that
+// lie under something else, or that are too small to hit.
+{
   const INTERACTIVE = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]";
   const all = (root) => [...root.querySelectorAll("*")].flatMap((one) => (one.shadowRoot === null ? [one] : [one, ...all(one.shadowRoot)]));
   const isShown = (one) => {
     const box = one.getBoundingClientRect();
     return box.width > 0 && box.height > 0 && one.checkVisibility({ visibilityProperty: true }) && one.closest("[inert]") === null;
   };
-  /** One radio stands for its group: arrows choose among them. */
+  /** One radio represents its group: arrow keys choose inside it. */
   const isFirst = (one) =>
     one.type !== "radio" || one === [...document.querySelectorAll(`input[type=radio][name="${one.name}"]`)].find((radio) => radio.checked);
   const isFor = (one) => one.matches(INTERACTIVE) && !one.disabled && one.tabIndex >= 0 && isShown(one) && isFirst(one);
@@ -18,7 +18,7 @@
     while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement;
     return one;
   };
-  /** What a ring may be drawn with: on the element, or around it by one that holds it. */
+  /** The styles that may draw a focus ring: of the element and of the elements around it. */
   const ringOf = (one) => {
     const rings = [];
     for (let above = one, i = 0; above !== null && i < 4; i += 1) {
@@ -32,7 +32,7 @@
   const reached = new Map();
   const isMissed = (one) => !reached.has(one) && one.isConnected && isShown(one) && one.closest("[data-index]") === null;
   const after = (ms) => new Promise((done) => setTimeout(done, ms));
-  /** Some tell a frame later that they are focused. */
+  /** Some elements draw their ring a frame later. */
   const isRingedLater = async (one) => {
     one.focus();
     await after(40);
@@ -82,4 +82,4 @@
       return found;
     },
   };
-})();
+}

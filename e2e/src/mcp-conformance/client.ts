@@ -9,8 +9,8 @@ import {
   isFault,
   type Json,
   type JsonObject,
+  listOfferedTools,
   type McpCatalogue,
-  offeredByMcp,
   openMcp,
   signInMcp,
   type Tool,
@@ -68,7 +68,7 @@ const wantsSignIn = (text: string): boolean => text.includes("mcp login") || tex
 async function catalogueOf(entry: JsonObject): Promise<McpCatalogue> {
   for (let signIns = 0; ; signIns += 1) {
     try {
-      return await offeredByMcp("server", entry, { env });
+      return await listOfferedTools("server", entry, { env });
     } catch (error) {
       if (signIns === 2 || !isFault(error, "unreachable") || !wantsSignIn(error.message)) throw error;
       await signInMcp("server", entry, { env, redirectUrl, authorize });

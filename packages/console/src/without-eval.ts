@@ -1,4 +1,4 @@
-/** Decoders are interpreted, not compiled: this page runs no code that is made at run time (O-2). Imported first, since decoders are made at import. */
+/** Makes decoders interpreted, not compiled: this page runs no code generated at run time (O-2). Imported first, since decoders are built at import. */
 import { config } from "zod";
 
 config({ jitless: true });

@@ -13,13 +13,13 @@ export { type FileInput, fileAt, type SaidInput, toAttachments } from "./files/f
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./guard/path-guard.ts";
 export { openKnowledge } from "./knowledge/sqlite.ts";
 export {
+  compareMcpCatalogues,
+  listOfferedTools,
   type Mcp,
   type McpCatalogue,
   type McpDifference,
   type McpOptions,
   type McpSettings,
-  mcpDifferences,
-  offeredByMcp,
   openMcp,
   signInMcp,
 } from "./mcp/library.ts";
@@ -34,7 +34,7 @@ export type { ProviderOptions } from "./models/providers.ts";
 export { checkSignature, ed25519, nameKey, sha256 } from "./node/crypto.ts";
 export { cedarEngine } from "./policies/cedar-engine.ts";
 export { type LateAnswer, type LateFacts, type LateGateOptions, lateGate } from "./policies/late-gate.ts";
-export { type CedarPoliciesOptions, cedarPolicies, type Policies, type Reloaded } from "./policies/policies.ts";
+export { type CedarPoliciesOptions, cedarPolicies, type Policies, type ReloadOutcome } from "./policies/policies.ts";
 export { watchPolicies } from "./policies/policy-record.ts";
 export type { FindSecret } from "./project/own-manifest-ports.ts";
 export { type ManifestToolsOptions, manifestTools } from "./project/project-manifests.ts";
@@ -42,36 +42,36 @@ export { readSkill } from "./project/skill-folder.ts";
 export { type SymbiAgentsOptions, symbiAgents } from "./project/symbi/symbi-agents.ts";
 export type {
   AgentRef,
-  Answered,
   Approvals,
-  Completed,
+  CompletedRun,
   Inspect,
-  ResolveOutcome as Resolve,
+  IntentOutcome,
+  MessageInput,
+  ResolveOutcome,
   Run,
   RunOptions,
-  RunReport as Told,
   Runtime,
   RuntimeOptions,
 } from "./runtime/api.ts";
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./runtime/notice-webhook.ts";
 export type { Notice } from "./runtime/notices.ts";
-export type { QuestionView } from "./runtime/people/approvals.ts";
+export type { ApprovalRequestView } from "./runtime/people/approvals.ts";
 export {
-  type Added,
+  type AddedDocuments,
   addDocuments,
   type DocumentText,
   embedMissing,
   forgetItems,
   importItems,
-  type KnowledgeEditor as Editor,
-  type Placing,
+  type KnowledgeEditor,
+  type KnowledgePlacement,
 } from "./runtime/people/knowledge.ts";
 export type { BreakerTable, OwnCounters, Tracer } from "./runtime/ports/own-ports.ts";
 export type { OpenOwnStore, OwnStore, StoreOpening } from "./runtime/ports/own-store.ts";
 export { definePorts, type ProjectPorts } from "./runtime/ports/project-ports.ts";
 export { createRuntime } from "./runtime/runtime.ts";
-export type { Forking, NewSession, Sessions } from "./runtime/sessions.ts";
-export type { Following, Subscribe, Words } from "./runtime/subscribe.ts";
+export type { ForkOptions, NewSession, Sessions } from "./runtime/sessions.ts";
+export type { FollowOptions, Subscribe, TextPreview } from "./runtime/subscribe.ts";
 export { openRequestKeys } from "./store/idempotency-keys.ts";
 export { openReadStore, type ReadStore } from "./store/journal.ts";
 export { createPerson, openPerson, type Person, signIntent } from "./store/keyring.ts";

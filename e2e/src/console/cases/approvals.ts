@@ -9,13 +9,13 @@ export const APPROVALS: readonly Case[] = [
     async run({ desk, ana }) {
       const { page } = ana;
       const place = await say(ana, desk, "stage", "pay alice");
-      await page.getByRole("article", { name: "Question about pay" }).getByRole("button", { name: "Approve once" }).waitFor();
+      await page.getByRole("article", { name: "Approval request for pay" }).getByRole("button", { name: "Approve once" }).waitFor();
       await page.locator("main").focus();
       await page.keyboard.press("Escape");
       await blur(ana);
       await chord(ana, "g", "a");
       await page.getByRole("heading", { name: "Approvals" }).waitFor();
-      await page.getByRole("region", { name: "The question" }).getByRole("button", { name: "Approve once" }).waitFor();
+      await page.getByRole("region", { name: "The request" }).getByRole("button", { name: "Approve once" }).waitFor();
       await settled(ana);
       const marks = await page.locator("mark").allTextContents();
       const found = [...(await sound(ana, "the inbox")), ...(await reached(ana, "the inbox"))];
@@ -74,7 +74,7 @@ export const APPROVALS: readonly Case[] = [
       const { page } = ana;
       const place = await say(ana, desk, "stage", "pay carol");
       await page.getByRole("button", { name: "Approve and remember" }).click();
-      await page.getByLabel("this tool, whatever its arguments").check();
+      await page.getByLabel("this tool, with any arguments").check();
       await page.getByLabel("for this session").check();
       await page.getByRole("button", { name: "Approve and remember" }).click();
       await expectText(page, "1250 cents paid to carol");
@@ -87,7 +87,7 @@ export const APPROVALS: readonly Case[] = [
       await page.getByRole("button", { name: "Revoke" }).click();
       await page.getByLabel(/^Why/).fill("the incident is over");
       await page.getByRole("button", { name: "Revoke it" }).click();
-      await expectText(page, "No answer is remembered");
+      await expectText(page, "No grants");
       await go(ana, desk, place);
       await composer(page).fill("pay erin");
       await composer(page).press("Enter");
@@ -103,17 +103,17 @@ export const APPROVALS: readonly Case[] = [
       const bo = await enter(browser, desk, "bo");
       const place = await say(ana, desk, "stage", "pay grace");
       await go(bo, desk, "/approvals");
-      await bo.page.getByRole("region", { name: "The question" }).getByRole("button", { name: "Approve once" }).waitFor();
+      await bo.page.getByRole("region", { name: "The request" }).getByRole("button", { name: "Approve once" }).waitFor();
       await go(bo, desk, place);
       await bo.page.getByRole("button", { name: "Approve once" }).click();
       await ana.page.getByText("1250 cents paid to grace").first().waitFor();
       const by = await comesTo(
-        () => ana.page.getByRole("article", { name: "Question about pay" }).textContent(),
+        () => ana.page.getByRole("article", { name: "Approval request for pay" }).textContent(),
         (now) => /approved/.test(now ?? ""),
       );
 
       const large = await say(ana, desk, "stage", "transfer to zoe");
-      const card = ana.page.getByRole("article", { name: "Question about transfer" });
+      const card = ana.page.getByRole("article", { name: "Approval request for transfer" });
       await card.getByRole("button", { name: /^Show the other/ }).click();
       await card.getByText(/and to mallory/).waitFor();
       const forms: Violation[] = [];
@@ -127,8 +127,8 @@ export const APPROVALS: readonly Case[] = [
       const told = (await ana.page.getByRole("region", { name: "Conversation" }).boundingBox())?.height ?? 0;
       await ana.page.setViewportSize(DESKTOP);
       await card.getByRole("button", { name: "Approve once" }).click();
-      await expectText(ana.page, "Your yes is counted");
-      await card.getByText(/1 of 2 have said yes: ana/).waitFor();
+      await expectText(ana.page, "Your approval is counted");
+      await card.getByText(/1 of 2 approved: ana/).waitFor();
       const again = await card.getByRole("button", { name: /^Approve/ }).count();
       await go(bo, desk, large);
       await bo.page.getByRole("button", { name: "Approve once" }).click();

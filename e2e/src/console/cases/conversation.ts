@@ -89,7 +89,7 @@ export const CONVERSATION: readonly Case[] = [
       await picker.setInputFiles({ name: "run.exe", mimeType: "image/png", buffer: Buffer.from([77, 90, 0, 255]) });
       await page
         .getByRole("alert")
-        .getByText(/run\.exe is no image/)
+        .getByText(/run\.exe is not an image/i)
         .waitFor();
       await page.evaluate(`for (const [kind, to] of [["drop", document.body], ["paste", document.getElementById("said")]]) {
         const files = new DataTransfer();
@@ -103,15 +103,15 @@ export const CONVERSATION: readonly Case[] = [
       await composer(page).press("Enter");
       await page
         .getByRole("alert")
-        .getByText(/a message needs words/i)
+        .getByText(/a message needs text/i)
         .waitFor();
-      await page.getByRole("button", { name: /^Leave out paste\.txt/ }).click();
+      await page.getByRole("button", { name: /^Remove paste\.txt/ }).click();
       await composer(page).fill("what do you know?");
       await composer(page).press("Enter");
       await page.waitForURL(/\/chat\/s_/);
       await page.getByRole("img", { name: /^red\.png/ }).waitFor();
       await page.waitForFunction("document.querySelector('canvas[aria-label^=\"red.png\"]')?.width === 3");
-      await page.getByText("What it says").first().click();
+      await page.getByText("Text", { exact: true }).first().click();
       await expectText(page, "<img src=x onerror=document.title='gone'>");
       const shown = (await page.locator("main").textContent()) ?? "";
       return [
@@ -135,13 +135,13 @@ export const CONVERSATION: readonly Case[] = [
       await page.getByText("cancelled", { exact: true }).first().waitFor();
       await go(ana, desk, "/approvals?tab=unknown");
       await page.getByRole("button", { name: "It did not happen" }).first().click();
-      await expectText(page, "Every outcome is known");
+      await expectText(page, "No unknown outcomes");
       await execute(ana, desk, { agent: "stage", input: "deliver box" });
-      await go(ana, desk, "/approvals?tab=aside");
+      await go(ana, desk, "/approvals?tab=failed");
       await page.getByText(/nobody took box\\u\{202e\}\\u\{200b\} <img/).waitFor();
       const aside = await sound(ana, "what was set aside");
-      await page.getByRole("button", { name: "Seen to" }).click();
-      await expectText(page, "Nothing was set aside");
+      await page.getByRole("button", { name: "Dismiss", exact: true }).click();
+      await expectText(page, "No failed calls");
       return [...found, ...aside];
     },
   },
@@ -166,7 +166,7 @@ export const CONVERSATION: readonly Case[] = [
       await told.getByText("completed").waitFor();
       await page.evaluate("document.querySelector('section[aria-label=Conversation]').scrollTop = 0");
       await page.getByRole("button", { name: "Arguments, result, evidence" }).click();
-      await expectText(page, /characters more are in the journal/);
+      await expectText(page, /more characters are in the journal/);
       found.push(...(await sound(ana, "a line of a hundred thousand letters")));
       return [
         ...wrong(title.includes("Orgate"), `the title became ${title}`),

@@ -89,7 +89,7 @@ export const FINDING: readonly Case[] = [
         await go(ana, desk, "/health");
         const limited = page.getByRole("list", { name: "Checks" }).getByRole("listitem").filter({ hasText: "limited" });
         const says = await limited.innerText();
-        const isWell = await page.getByText("The server can do its work.").count();
+        const isWell = await page.getByText("The server is healthy.").count();
         return [
           ...wrong(/[Tt]ools cannot run programs .*bubblewrap is not installed.*apt install bubblewrap/s.test(says), `Health says ${says}`),
           ...wrong(isWell === 1, "a server without a sandbox is said not to be well"),

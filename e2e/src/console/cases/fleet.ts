@@ -1,10 +1,11 @@
 /** Cases of the suite `console-watch`: the fleet, its breakers and its halts. */
+import type { Locator } from "playwright-core";
 import * as z from "zod";
 import type { Violation } from "../../checks.ts";
 import type { ConsoleDesk } from "../desk.ts";
 import { comesTo, focused, go, type Person, reached, settled, sound } from "../kit.ts";
 import { breakerSet, execute } from "../seed.ts";
-import { type WatchCase, wrong } from "./case.ts";
+import { type WatchCase, type WatchWorld, wrong } from "./case.ts";
 
 const many = z.object({ items: z.array(z.looseObject({})), next: z.string().nullable() });
 
@@ -20,100 +21,127 @@ async function liftedIn(person: Person, desk: ConsoleDesk): Promise<readonly str
   return items.map(({ entry }) => `${entry.event.by.id}: ${entry.event.reason}`);
 }
 
+/** Steps of one case, in order. */
+const FLEET_STEPS: readonly ((world: WatchWorld) => Promise<readonly Violation[]>)[] = [
+  showFleet,
+  setBreakers,
+  haltAndLift,
+  openDefinition,
+  startRun,
+  showFiveHundredAgents,
+];
+
+const stageCard = ({ page }: Person): Locator =>
+  page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "stage", exact: true }) });
+
+async function showFleet({ desk, ana }: WatchWorld) {
+  await execute(ana, desk, { agent: "stage", input: "pay judy" });
+  await go(ana, desk, "/fleet");
+  await stageCard(ana).getByText("1 waiting").waitFor();
+  await ana.page
+    .getByRole("list", { name: "At a glance" })
+    .getByText(/% ?$|^\d+ %$/)
+    .first()
+    .waitFor();
+  return [...(await sound(ana, "the fleet")), ...(await reached(ana, "the fleet"))];
+}
+
+async function setBreakers({ desk, ana }: WatchWorld) {
+  const { page } = ana;
+  const breaker = page.getByRole("region", { name: "Breakers" }).getByRole("listitem").filter({ hasText: "tool:deliver" });
+  const counted = page.getByRole("list", { name: "At a glance" }).getByText(/1 breaker/);
+  const set = async (to: "Close" | "Open"): Promise<void> => {
+    await breaker.getByRole("button", { name: `${to} it` }).click();
+    await page.getByLabel(/^Why/).fill("a drill");
+    await page.getByRole("button", { name: `${to} the breaker` }).click();
+    await breaker.getByText(to === "Close" ? "closed" : "open", { exact: true }).waitFor();
+  };
+  await breakerSet(ana, desk, "tool:deliver", "open");
+  await breaker.getByText("open", { exact: true }).waitFor();
+  await counted.waitFor();
+  const found = [...(await sound(ana, "an open breaker")), ...(await reached(ana, "an open breaker"))];
+  await set("Close");
+  await counted.waitFor({ state: "detached" });
+  await set("Open");
+  await set("Close");
+  return found;
+}
+
+async function haltAndLift({ desk, ana }: WatchWorld) {
+  const { page } = ana;
+  await page.getByRole("button", { name: "Halt work" }).click();
+  await page.getByLabel("What", { exact: true }).selectOption("agent:reporter");
+  await page.getByLabel("Why").fill("a drill");
+  const dialog = [...(await sound(ana, "the halt dialog"))];
+  await page.getByRole("button", { name: "Halt", exact: true }).click();
+  await page.getByText("Halted: a drill").waitFor();
+  const lift = page.getByRole("region", { name: "Halts" }).getByRole("button", { name: "Lift the halt" });
+  await lift.click();
+  const asking = page.getByRole("dialog");
+  await asking.getByText(/ana halted it .*: a drill\./).waitFor();
+  await asking.getByRole("button", { name: "Lift the halt" }).click(); // no reason: the form stays
+  await asking.getByLabel(/^Why/).fill("   ");
+  await asking.getByRole("button", { name: "Lift the halt" }).click();
+  const unasked = await liftedIn(ana, desk);
+  dialog.push(...(await sound(ana, "the dialog that lifts a halt")));
+  await asking.getByLabel(/^Why/).fill("the drill is over");
+  await asking.getByRole("button", { name: "Lift the halt" }).click();
+  await page.getByText("Halted: a drill").waitFor({ state: "detached" });
+  const lifted = await liftedIn(ana, desk);
+  return [
+    ...wrong(unasked.length === 0, `a halt was lifted without a reason: ${unasked.join(", ")}`),
+    ...wrong(lifted.join() === "ana: the drill is over", `the journal says ${lifted.join(", ")}`),
+    ...dialog,
+  ];
+}
+
+async function openDefinition({ ana }: WatchWorld) {
+  const { page } = ana;
+  await stageCard(ana).getByRole("button", { name: "Definition" }).click();
+  await page.getByRole("dialog").getByText("slow_work").first().waitFor();
+  const found = await sound(ana, "a definition");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  const back = await focused(ana, "Definition");
+  return [...wrong(back === "Definition", `a dialog gives the focus back to ${back}`), ...found];
+}
+
+async function startRun({ ana }: WatchWorld) {
+  const { page } = ana;
+  await stageCard(ana).getByRole("button", { name: "Start a run" }).click();
+  await page.getByLabel("What should it do?").fill("what do you know?");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.waitForURL(/\/sessions\/s_/);
+  await page
+    .getByText(/ended: completed/)
+    .first()
+    .waitFor();
+  return [];
+}
+
+async function showFiveHundredAgents({ desk, ana }: WatchWorld) {
+  const { page } = ana;
+  await page.route("**/api/v1/agents?*", async (route) => {
+    const answer = await route.fetch();
+    const { items, next } = many.parse(await answer.json());
+    const others = Array.from({ length: 495 }, (_, i) => ({ ...items[0], name: `one-of-many-${i}` }));
+    await route.fulfill({ response: answer, json: { items: [...items, ...others], next } });
+  });
+  await go(ana, desk, "/fleet");
+  await page.getByRole("button", { name: /agents more/ }).waitFor();
+  await settled(ana);
+  const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
+  await page.unroute("**/api/v1/agents?*");
+  return [...wrong(nodes <= 2_000, `${nodes} elements for five hundred agents`), ...ana.errors()];
+}
+
 export const FLEET: readonly WatchCase[] = [
   {
     name: "O-3 W-18 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent chosen, halted and let go on, with the operator's own reason, its definition opened",
-    async run({ desk, ana }) {
-      const { page } = ana;
-      await execute(ana, desk, { agent: "stage", input: "pay judy" });
-      await go(ana, desk, "/fleet");
-      const card = page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "stage", exact: true }) });
-      await card.getByText("1 waiting").waitFor();
-      await page
-        .getByRole("list", { name: "At a glance" })
-        .getByText(/% ?$|^\d+ %$/)
-        .first()
-        .waitFor();
-      const found = [...(await sound(ana, "the fleet")), ...(await reached(ana, "the fleet"))];
-      const breaker = page.getByRole("region", { name: "Breakers" }).getByRole("listitem").filter({ hasText: "tool:deliver" });
-      await breakerSet(ana, desk, "tool:deliver", "open");
-      await breaker.getByText("open", { exact: true }).waitFor();
-      await page
-        .getByRole("list", { name: "At a glance" })
-        .getByText(/1 breaker/)
-        .waitFor();
-      const open = [...(await sound(ana, "an open breaker")), ...(await reached(ana, "an open breaker"))];
-      await breaker.getByRole("button", { name: "Close it" }).click();
-      await page.getByLabel(/^Why/).fill("a drill");
-      await page.getByRole("button", { name: "Close the breaker" }).click();
-      await breaker.getByText("closed", { exact: true }).waitFor();
-      await page
-        .getByRole("list", { name: "At a glance" })
-        .getByText(/1 breaker/)
-        .waitFor({ state: "detached" });
-      await breaker.getByRole("button", { name: "Open it" }).click();
-      await page.getByLabel(/^Why/).fill("a drill");
-      await page.getByRole("button", { name: "Open the breaker" }).click();
-      await breaker.getByText("open", { exact: true }).waitFor();
-      await breaker.getByRole("button", { name: "Close it" }).click();
-      await page.getByLabel(/^Why/).fill("a drill");
-      await page.getByRole("button", { name: "Close the breaker" }).click();
-      await breaker.getByText("closed", { exact: true }).waitFor();
-      await page.getByRole("button", { name: "Halt work" }).click();
-      await page.getByLabel("What", { exact: true }).selectOption("agent:reporter");
-      await page.getByLabel("Why").fill("a drill");
-      const dialog = [...(await sound(ana, "the halt dialog"))];
-      await page.getByRole("button", { name: "Halt", exact: true }).click();
-      await page.getByText("Halted: a drill").waitFor();
-      const lift = page.getByRole("region", { name: "Halts" }).getByRole("button", { name: "Lift the halt" });
-      await lift.click();
-      const asking = page.getByRole("dialog");
-      await asking.getByText(/ana halted it .*: a drill\./).waitFor();
-      await asking.getByRole("button", { name: "Lift the halt" }).click(); // no reason: the form stays
-      await asking.getByLabel(/^Why/).fill("   ");
-      await asking.getByRole("button", { name: "Lift the halt" }).click();
-      const unasked = await liftedIn(ana, desk);
-      dialog.push(...(await sound(ana, "the dialog that lifts a halt")));
-      await asking.getByLabel(/^Why/).fill("the drill is over");
-      await asking.getByRole("button", { name: "Lift the halt" }).click();
-      await page.getByText("Halted: a drill").waitFor({ state: "detached" });
-      const lifted = await liftedIn(ana, desk);
-      await card.getByRole("button", { name: "Definition" }).click();
-      await page.getByRole("dialog").getByText("slow_work").first().waitFor();
-      const definition = await sound(ana, "a definition");
-      await page.keyboard.press("Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
-      const back = await focused(ana, "Definition");
-      await card.getByRole("button", { name: "Start a run" }).click();
-      await page.getByLabel("What is it to do?").fill("what do you know?");
-      await page.getByRole("button", { name: "Start", exact: true }).click();
-      await page.waitForURL(/\/sessions\/s_/);
-      await page
-        .getByText(/ended: completed/)
-        .first()
-        .waitFor();
-      await page.route("**/api/v1/agents?*", async (route) => {
-        const answer = await route.fetch();
-        const { items, next } = many.parse(await answer.json());
-        const others = Array.from({ length: 495 }, (_, i) => ({ ...items[0], name: `one-of-many-${i}` }));
-        await route.fulfill({ response: answer, json: { items: [...items, ...others], next } });
-      });
-      await go(ana, desk, "/fleet");
-      await page.getByRole("button", { name: /agents more/ }).waitFor();
-      await settled(ana);
-      const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
-      await page.unroute("**/api/v1/agents?*");
-      return [
-        ...wrong(unasked.length === 0, `a halt was lifted without a reason: ${unasked.join(", ")}`),
-        ...wrong(lifted.join() === "ana: the drill is over", `the journal says ${lifted.join(", ")}`),
-        ...wrong(nodes <= 2_000, `${nodes} elements for five hundred agents`),
-        ...open,
-        ...wrong(back === "Definition", `a dialog gives the focus back to ${back}`),
-        ...found,
-        ...dialog,
-        ...definition,
-        ...ana.errors(),
-      ];
+    async run(world) {
+      const found: Violation[] = [];
+      for (const step of FLEET_STEPS) found.push(...(await step(world)));
+      return found;
     },
   },
   {
@@ -147,7 +175,7 @@ export const FLEET: readonly WatchCase[] = [
         found.push(...wrong(live === 0, `${at} says Live`), ...(await sound(ana, `${at}, halted`)));
       }
       await go(ana, desk, "/health");
-      await page.getByText("The server is well, and work is halted.").waitFor();
+      await page.getByText("The server is healthy, and work is halted.").waitFor();
       await go(ana, desk, `/chat/${session}`);
       await page.locator("main header").getByText("halted", { exact: true }).waitFor();
       await page.getByLabel("Message to stage").fill("and now?");

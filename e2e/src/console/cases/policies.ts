@@ -15,7 +15,7 @@ export const POLICIES: readonly WatchCase[] = [
       await page.keyboard.type("// tried for a day\n");
       await page.getByLabel("Why").fill("a trial");
       await page.getByRole("button", { name: "Check", exact: true }).click();
-      await page.getByText("It loads, and every decision table holds.").waitFor();
+      await page.getByText("The draft loads, and every decision table passes.").waitFor();
       await page.getByRole("button", { name: "Apply", exact: true }).click();
       await page.getByRole("button", { name: "Edit a draft" }).waitFor();
       await page.getByRole("tab", { name: "History" }).click();
@@ -24,7 +24,7 @@ export const POLICIES: readonly WatchCase[] = [
       await trial.waitFor();
       const found = [...(await sound(ana, "history of policies")), ...(await reached(ana, "history of policies"))];
       await list.getByRole("listitem").last().getByRole("button").click();
-      await page.getByRole("heading", { name: "From this set to the files of now" }).waitFor();
+      await page.getByRole("heading", { name: "From this set to the current files" }).waitFor();
       await page.getByText("// tried for a day").first().waitFor();
       const one = [...(await sound(ana, "a set of policies")), ...(await reached(ana, "a set of policies"))];
       await page.getByRole("button", { name: "Apply it again" }).click();
@@ -49,33 +49,33 @@ export const POLICIES: readonly WatchCase[] = [
       await page.keyboard.type("permit(nonsense); // gaps, login\u202e\n"); // `g a` and `g i` lead elsewhere, where nobody types
       const mark = await editor.locator("mark").textContent();
       await page.getByRole("button", { name: "Check", exact: true }).click();
-      await page.getByText(/things? (?:is|are) wrong/).waitFor();
+      await page.getByText(/^\d+ problems?$/).waitFor();
       await settled(ana);
       const isHeld = await page.getByRole("button", { name: "Apply" }).isDisabled();
       const draft = await sound(ana, "a draft");
       await go(ana, desk, "/policies?show=cases");
-      await page.getByText("holds").first().waitFor();
+      await page.getByText("passes").first().waitFor();
       const tables = [...(await sound(ana, "decision tables")), ...(await reached(ana, "decision tables"))];
       await page.getByRole("tab", { name: "Files" }).click();
       await page.getByRole("button", { name: /^desk\.cedar.*draft$/ }).click();
-      await page.getByRole("button", { name: "Go on with the draft" }).click();
+      await page.getByRole("button", { name: "Continue the draft" }).click();
       const keeps = await comesTo(
         async () => (await editor.textContent()) ?? "",
         (now) => now.includes("permit(nonsense); // gaps"),
       );
-      await page.getByRole("button", { name: "Throw the draft away" }).click();
+      await page.getByRole("button", { name: "Discard the draft" }).click();
       await page.getByRole("button", { name: "Edit a draft" }).waitFor();
       const known = Promise.withResolvers<void>();
       await page.route("**/api/v1/agents/billing", (route) => known.promise.then(() => route.continue()));
       await page.goto(`${desk.url()}/policies?show=evaluate&agent=billing`);
       await comesTo(
-        () => page.getByLabel("Wants to").inputValue(),
+        () => page.getByLabel("Action", { exact: true }).inputValue(),
         (now) => now === "tool:find_charge",
       );
-      const isEarly = await page.getByLabel(/arguments/).isEnabled();
+      const isEarly = await page.getByLabel("Arguments (JSON)").isEnabled();
       known.resolve();
-      await page.getByLabel(/arguments/).fill('{"charge": "ch_1"}');
-      await page.getByRole("button", { name: "What would be decided?" }).click();
+      await page.getByLabel("Arguments (JSON)").fill('{"charge": "ch_1"}');
+      await page.getByRole("button", { name: "Decide", exact: true }).click();
       await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
       return [
         ...wrong(isHeld, "a set that does not load could be applied"),

@@ -12,8 +12,8 @@ export const RECORDS: readonly WatchCase[] = [
       const { page } = ana;
       await go(ana, desk, "/journal");
       await page.getByRole("button", { name: "Verify the journal" }).click();
-      await page.getByText("everything holds").waitFor({ timeout: 60_000 });
-      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export all of it" }).click()]);
+      await page.getByText("intact").waitFor({ timeout: 60_000 });
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export the journal" }).click()]);
       const exported = exportedClean(readFileSync(await download.path(), "utf8"), join(desk.root, ".orgate"));
       const entries = page.getByRole("region", { name: "Entries" });
       await page.getByLabel("Verdict").selectOption("deny");
@@ -48,7 +48,7 @@ export const RECORDS: readonly WatchCase[] = [
         .first()
         .waitFor();
       await go(ana, desk, "/journal?label=nothing-like-it");
-      await page.getByText("No entry is about that").waitFor();
+      await page.getByText("No entry matches").waitFor();
       await go(phone, desk, "/journal?verdict=deny");
       await phone.page
         .getByText(/^denied/)
@@ -78,7 +78,7 @@ export const RECORDS: readonly WatchCase[] = [
           ...(await reached(person, "cost")),
         );
         await go(person, desk, "/health");
-        await person.page.getByText("The server can do its work.").waitFor();
+        await person.page.getByText("The server is healthy.").waitFor();
         await person.page.getByText("journal-write").waitFor();
         found.push(...(await sound(person, "health")), ...(await reached(person, "health")));
       }

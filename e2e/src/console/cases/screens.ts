@@ -14,10 +14,10 @@ export const SCREENS: readonly Case[] = [
       await page.getByRole("button", { name: "Ask for a large refund" }).click();
       await page.getByRole("button", { name: "Ask for a small refund" }).click();
       await page.getByRole("button", { name: "Approve once" }).click();
-      await expectText(page, "That is all there is to it");
+      await expectText(page, "That is the whole idea");
       const took = Date.now() - from;
       await go(ana, desk, "/guide");
-      await expectText(page, "That is all there is to it");
+      await expectText(page, "That is the whole idea");
       const found = [...(await sound(ana, "the first run")), ...(await reached(ana, "the first run"))];
       await page.setViewportSize(PHONE);
       found.push(...(await sound(ana, "the first run's last page on a phone")));
@@ -48,7 +48,7 @@ export const SCREENS: readonly Case[] = [
       const other = await late.newPage();
       await other.clock.install({ time: Date.now() + 3 * 3_600_000 });
       await other.goto(`${desk.url()}/approvals`);
-      const left = (await other.getByRole("list", { name: "Questions" }).textContent()) ?? ""; // comes with the answer that tells the time
+      const left = (await other.getByRole("list", { name: "Requests" }).textContent()) ?? ""; // comes with the answer that tells the time
       await late.close();
       const height = (await approve.boundingBox())?.height ?? 0;
       await approve.tap();
@@ -110,7 +110,7 @@ export const SCREENS: readonly Case[] = [
       await page.getByRole("button", { name: "Pause" }).waitFor();
       const looking = await enter(browser, desk, "bo", { phone: true, actions: "observe,read-journal" });
       await go(looking, desk, "/schedules/noon");
-      await expectText(looking.page, "You may look at it");
+      await expectText(looking.page, "You may read it");
       await settled(looking);
       const offered = await looking.page.getByRole("button", { name: /^(?:Run now|Pause|Remove)$/ }).count();
       found.push(...(await sound(looking, "a schedule on a phone")));
@@ -149,7 +149,7 @@ export const SCREENS: readonly Case[] = [
       await go(ana, desk, "/approvals");
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox").fill("nothing has such a name");
-      await page.getByRole("status").getByText("Nothing of that name").waitFor();
+      await page.getByRole("status").getByText("No match.").waitFor();
       const none = await sound(ana, "the palette that found nothing");
       await page.getByRole("combobox").fill("talk billing");
       await page

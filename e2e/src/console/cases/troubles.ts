@@ -41,10 +41,10 @@ export const TROUBLES: readonly Case[] = [
       await desk.kill();
       await expectText(page, "Reconnecting…");
       const tells = await updated(ana);
-      const stays = await page.getByRole("article", { name: "Question about pay" }).isVisible();
+      const stays = await page.getByRole("article", { name: "Approval request for pay" }).isVisible();
       await desk.start();
       await expectText(page, "Live");
-      await page.getByRole("button", { name: "Updated: load again" }).waitFor();
+      await page.getByRole("button", { name: "Updated: reload" }).waitFor();
       await page.getByRole("button", { name: "Approve once" }).click();
       await expectText(page, "1250 cents paid to frank");
       const old = await sound(ana, "a page that is older than its server");
@@ -89,7 +89,7 @@ export const TROUBLES: readonly Case[] = [
       const gone = await misfits(ana);
       ana.errors(); // of each part that is gone
       await tells();
-      await page.getByRole("button", { name: "Load the page again" }).click();
+      await page.getByRole("button", { name: "Reload the page" }).click();
       await page.getByRole("heading", { name: "Fleet" }).waitFor();
       await go(ana, desk, place);
       await composer(page).waitFor();

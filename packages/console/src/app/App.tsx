@@ -1,7 +1,7 @@
 /**
  * The frame around every screen.
- * O-1 whoever is not signed in sees the sign-in, at whatever address they are, and goes on there once they are.
- * A screen that fails to draw says so in its place, and so does one that cannot be loaded; navigation, connection and the other screens go on.
+ * O-1 a person who is not signed in sees the sign-in at any address, and continues at that address afterwards.
+ * A screen that throws or cannot be loaded shows an error in its place; navigation, connection and the other screens keep working.
  */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { type ComponentType, lazy, Suspense, useEffect } from "react";
@@ -87,10 +87,10 @@ function Frame() {
 
 function Nowhere() {
   return (
-    <Page title="Not here">
+    <Page title="Not found">
       <Empty icon="link" title="There is nothing at this address">
         <p>
-          It may have been mistyped, or be of another version of the console. <Link to={HOME}>Go to Chat</Link>.
+          It may be mistyped, or belong to another version of the console. <Link to={HOME}>Go to Chat</Link>.
         </p>
       </Empty>
     </Page>

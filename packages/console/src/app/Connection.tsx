@@ -1,6 +1,6 @@
 /**
- * Whether what is on screen is the present. O-5 what is shown while the connection is lost stays, and is said to be as of then.
- * A page that is older than its server says so, and goes on.
+ * The state of the connection. O-5 while it is lost the screen stays as it was, marked as of then.
+ * A page that is older than its server says so, and keeps working.
  */
 import { use, useEffect, useState } from "react";
 import { useHub } from "../link/use.ts";
@@ -10,7 +10,7 @@ import { useCell } from "../state/cell.ts";
 import css from "./Connection.module.css";
 import { reloadPage, useIsOutdated } from "./loading.ts";
 
-/** A connection that comes back at once is not worth a word. */
+/** A connection that comes back sooner is not reported. */
 const PATIENCE_MS = 700;
 
 export function Connection() {
@@ -31,10 +31,10 @@ export function Connection() {
   const halt = use(OverviewContext).halts.find(({ scope }) => scope === "all");
   const text = !lost ? (halt === undefined ? "Live" : "Halted") : state.kind === "connecting" ? "Reconnecting…" : "Not connected";
   const title = lost
-    ? "What you see is as of the last word from the server. It goes on from there by itself."
+    ? "You see the state as of the last update. It reconnects and continues by itself."
     : halt === undefined
-      ? "Everything on this page is told as it happens"
-      : `${describeHalt(halt)}. This page is told as it happens.`;
+      ? "This page updates live"
+      : `${describeHalt(halt)}. This page updates live.`;
   return (
     <>
       <p className={`${css.connection} ${lost || halt !== undefined ? css.lost : ""}`} role="status" title={title}>
@@ -45,10 +45,10 @@ export function Connection() {
         <button
           type="button"
           className={css.old}
-          title="The server has another version of the console by now. You come back here, and what you had begun to write is kept."
+          title="The server has a newer version of the console. Reloading brings you back here; unsent text is kept."
           onClick={() => void reloadPage()}
         >
-          Updated: load again
+          Updated: reload
         </button>
       ) : null}
     </>

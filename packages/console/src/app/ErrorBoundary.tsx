@@ -1,11 +1,11 @@
-/** Stops what a screen throws: React has no other form for this than a class. */
+/** Shows an error in place of a screen that threw. React supports this only in a class. */
 import { Component, type ReactNode } from "react";
 import { Button } from "../parts/Button.tsx";
 import { Page } from "../parts/Page.tsx";
 import { Empty } from "../parts/States.tsx";
 import { NOT_LOADED, reloadPage } from "./loading.ts";
 
-/** `at`: another place is tried anew. */
+/** `at`: a new address clears the error. */
 type Props = Readonly<{ at: string; children: ReactNode }>;
 type State = Readonly<{ error: Error | null }>;
 
@@ -28,17 +28,17 @@ export class ErrorBoundary extends Component<Props, State> {
         <Empty icon="warning" title="This screen could not be shown">
           {error.message === NOT_LOADED ? (
             <p>
-              It did not arrive, or the server has another version of the console by now. Load the page again: you come back here, and what
-              you had begun to write is kept.
+              It did not arrive, or the server has another version of the console. Reload the page: you come back here, and unsent text is
+              kept.
             </p>
           ) : (
             <>
               <p>{error.message}</p>
-              <p>Nothing was changed on the server. What you had begun to write is kept.</p>
+              <p>Nothing was changed on the server. Unsent text is kept.</p>
             </>
           )}
           <Button tone="first" onClick={() => void reloadPage()}>
-            Load the page again
+            Reload the page
           </Button>
         </Empty>
       </Page>

@@ -1,6 +1,6 @@
-/** Q-17 what is halted, on every screen, for as long as it is: what, by whom, since when and why, and how to lift it. */
+/** Q-17 halts in force, on every screen: scope, person, time and reason, and a button to lift each. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { use, useState } from "react";
 import { useHub } from "../link/use.ts";
 import { Button } from "../parts/Button.tsx";
@@ -41,7 +41,7 @@ export function HaltBanner() {
   );
 }
 
-/** W-18 says what goes on, and asks why. */
+/** W-18 says what lifting does, and asks for the reason. */
 function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
   const hub = useHub();
   const [isOpen, setOpen] = useState(false);
@@ -49,7 +49,7 @@ function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
   const lift = async (reason: string): Promise<Problem | null> => {
     const came = await hub.call("resumeWork", { body: { scope, reason } });
     if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: "Work goes on", detail: haltName(scope) });
+    toast({ tone: "ok", title: "Halt lifted", detail: haltName(scope) });
     reload();
     return null;
   };
@@ -64,8 +64,8 @@ function Lift({ halt, reload }: Readonly<{ halt: Halt; reload(): void }>) {
             {escapeHidden(by.id)} halted it <Time at={at} />: {halted === "" ? "no reason was given" : escapeHidden(halted)}.
           </p>
           <p>
-            {scope === "all" ? "Every halt is lifted, those of single agents and tools too. " : ""}What was said to it meanwhile begins, and
-            what was approved runs, in every process of the project. Turns that were halted stay ended.
+            {scope === "all" ? "Every halt is lifted, those of single agents and tools too. " : ""}Messages sent meanwhile are taken up and
+            approved calls run, in every process of the project. Turns that were halted stay ended.
           </p>
         </ReasonDialog>
       ) : null}

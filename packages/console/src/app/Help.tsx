@@ -1,4 +1,4 @@
-/** Every key that does something right now. */
+/** The list of all keyboard shortcuts that work right now. */
 
 import { Dialog } from "../parts/forms/Dialog.tsx";
 import { navigate } from "../routing/router.ts";
@@ -46,7 +46,7 @@ export function Help() {
       ))}
       <label className={css.switch}>
         <input type="checkbox" checked={single === "on"} onChange={({ target }) => singleKeys.set(target.checked ? "on" : "off")} />
-        Single keys do something (those with Ctrl or ⌘ always do)
+        Use single-key shortcuts (those with Ctrl or ⌘ always work)
       </label>
     </Dialog>
   );

@@ -70,7 +70,7 @@ function Count({ of }: Readonly<{ of: number }>) {
   );
 }
 
-/** Of a phone: the first screens, and the rest under More. */
+/** The bar of a phone: the first screens, and the rest under More. */
 export function Bar({ at }: At) {
   const waiting = useBadges();
   const rest = SCREENS.filter(({ nav }) => nav === "rest");

@@ -1,12 +1,12 @@
 /**
  * Find anything, do anything: screens, agents, sessions, policies, schedules, colours. `Ctrl K`.
- * It finds sessions by title, by any id that Sessions shows, and by words of what was lately said in them; policies by id and file. What somebody may
- *      not see, the server does not find for them.
+ * It finds sessions by title, by any id that Sessions shows, and by words of recent messages; policies by id and file. The server returns only what the
+ * person may see.
  */
 
-import { hasWords, searchWords } from "@orgate/core/journal/view";
 import { escapeHidden, isSessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { hasWords, searchWords } from "@orgate/protocol/view";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { serverNow } from "../link/clock.ts";
 import { useQuery } from "../link/use.ts";
@@ -24,7 +24,7 @@ import css from "./Palette.module.css";
 
 export const isPaletteOpen = cell(false);
 
-/** `also`: what it is found by beside its text. */
+/** `also`: further text that it is found by. */
 type Choice = Readonly<{ id: string; icon: IconName; text: string; aside: string; also?: string; run(): void }>;
 
 export function Palette() {
@@ -38,11 +38,11 @@ export function Palette() {
 }
 
 const MOST = 12;
-const FINDS = "Find a screen, an agent, a session, what was said, a policy or a schedule";
+const FINDS = "Find a screen, agent, session, message, policy or schedule";
 const SAYS = {
-  looking: "Looking…",
-  nothing: "Nothing of that name.",
-  partly: "Nothing of that name in what the server could tell; some of it, it could not.",
+  looking: "Searching…",
+  nothing: "No match.",
+  partly: "No match in what the server returned; part of it could not be read.",
 };
 
 function Finder() {
@@ -83,7 +83,7 @@ function Finder() {
         }}
         onKeyDown={press}
       />
-      <div id={list} role="listbox" aria-label="Found" className={css.list} hidden={choices.length === 0}>
+      <div id={list} role="listbox" aria-label="Results" className={css.list} hidden={choices.length === 0}>
         {choices.map((choice, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, as in every combobox
           <div
@@ -183,10 +183,10 @@ const sessionChoice = ({ session, external, title, agent, lastAt, state }: Summa
 
 const SHORTEST = 3;
 const SETTLE_MS = 200;
-/** So many places are kept for what only the server can find. */
+/** Rows reserved for results that only the server can find. */
 const MOST_SAID = 5;
 
-/** What the server finds in older sessions and in what was said, once somebody has stopped typing. */
+/** Searches older sessions and their messages on the server, once typing has stopped. */
 function useSearched(text: string) {
   const wanted = text.trim().slice(0, 200);
   const [sought, setSought] = useState("");
@@ -195,7 +195,7 @@ function useSearched(text: string) {
     return () => clearTimeout(timer);
   }, [wanted]);
   const found = useQuery(sought === "" ? null : "sessions", { query: { limit: MOST, text: sought } });
-  const isMeant = sought !== "" && sought === wanted; // what stands there of another text is not shown
+  const isMeant = sought !== "" && sought === wanted; // results of an earlier text are not shown
   const isLoading = wanted.length >= SHORTEST && (!isMeant || found.isLoading);
   return { items: isMeant && !found.isLoading ? (found.value?.items ?? []) : [], isLoading, problem: isMeant ? found.problem : null };
 }

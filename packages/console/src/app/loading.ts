@@ -1,12 +1,12 @@
 /**
- * Parts of the console that are loaded when they are needed, and the page itself, loaded again.
- * A part that did not arrive, or that the server has no more, says so in its place. Trying it once more would not help: a browser remembers that a
- * module failed for as long as the page is open. The page is loaded again by whoever is at it, once the server is there.
+ * Parts of the console that load on demand, and reloading the page.
+ * A part that did not arrive, or that the server no longer has, shows an error in its place. A retry would not help: a browser remembers a failed module
+ * for as long as the page is open. So the person reloads the page, once the server answers.
  */
 import { useEffect, useRef, useState } from "react";
 import { retryDelayMs } from "../link/browser.ts";
 
-/** What is thrown in place of the browser's own words. */
+/** Replaces the browser's own error text. */
 export const NOT_LOADED = "this part of the console could not be loaded";
 
 export const withLoadError =
@@ -18,7 +18,7 @@ export const withLoadError =
 
 type Found = "there" | "gone" | "away";
 type Outside = Readonly<{
-  /** What the server has at an address, if it answers at all. */
+  /** Whether the server has this address, if it answers at all. */
   look(address: string): Promise<Found>;
   wait(ms: number): Promise<void>;
   reload(): void;
@@ -34,13 +34,13 @@ const inBrowser: Outside = {
   reload: () => location.reload(),
 };
 
-/** Not before the server answers: until then the page that there is says more than the browser's own. */
+/** Reloads once the server answers: until then the current page says more than the browser's error page. */
 export async function reloadPage({ look, wait, reload }: Outside = inBrowser): Promise<void> {
   for (let n = 1; (await look("/livez")) === "away"; n += 1) await wait(retryDelayMs(n));
   reload();
 }
 
-/** Whether the server has another build by now than this page is of: it may have been updated while it was away. */
+/** Whether the server now has another build than this page: it may have been updated while it was away. */
 export function useIsOutdated(isOpen: boolean): boolean {
   const [isOld, setOld] = useState(false);
   const wasOpen = useRef(false);

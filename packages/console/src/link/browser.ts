@@ -1,9 +1,9 @@
-/** What a browser has to reach the server with: `fetch` and its cookie, and a socket. */
-import type { Dial, HttpTransport, Problem } from "@orgate/core/wire";
-import { problemSchema, wireProblem } from "@orgate/core/wire";
+/** How a browser reaches the server: `fetch` with its cookie, and a socket. */
+import type { Dial, HttpTransport, Problem } from "@orgate/protocol";
+import { problemSchema, wireProblem } from "@orgate/protocol";
 import { clock } from "./clock.ts";
 
-/** The word of this sign-in that only this site's pages can read; what changes something carries it. */
+/** The CSRF token of this sign-in, readable only by this site's pages; requests that change something carry it. */
 function csrfToken(): string {
   const { protocol, port } = location;
   const name = protocol === "https:" ? "__Host-orgate-csrf" : `orgate-csrf-${port || "80"}`;
@@ -45,7 +45,7 @@ export function later(ms: number, run: () => void): () => void {
 
 export const makeId = (): string => crypto.randomUUID();
 
-/** Null when it went well. */
+/** Null on success. */
 export async function signIn(link: string): Promise<Problem | null> {
   return posted("/sign-in", link);
 }
@@ -69,9 +69,9 @@ async function posted(path: string, body: string): Promise<Problem | null> {
   }
 }
 
-/** No answer came at all: what asked goes on by itself (O-7), and knows it by this very problem. */
+/** No answer came at all. Callers compare with this very problem, and retry by themselves (O-7). */
 export const UNREACHABLE: Problem = Object.freeze(
-  wireProblem("unavailable", "the server cannot be reached", "is `orgate up` running? this page goes on by itself once it is"),
+  wireProblem("unavailable", "the server cannot be reached", "start it with `orgate up`; this page reconnects by itself"),
 );
-/** Before the `n`th time in a row that something is tried again. */
+/** The delay before the `n`th retry in a row. */
 export const retryDelayMs = (n: number): number => Math.min(15_000, 500 * 2 ** Math.min(n, 5));

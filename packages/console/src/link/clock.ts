@@ -1,15 +1,15 @@
 /**
- * The server's clock, as far as this browser can tell. How long there is for an answer is decided there: a browser whose clock is wrong must not say
- * otherwise.
- * O-7 a correction counts at once: what an answer brings is never shown by the clock of before that answer.
- * O-7 times are told by the server's clock: every answer says what time it is there, to the second, and the least correction that fits them all is taken.
+ * The server's clock, as far as this browser can tell. The server decides when an approval request expires, so a browser whose clock is wrong must not
+ * show another time.
+ * O-7 a correction counts at once: content of an answer is never shown by the clock from before that answer.
+ * O-7 times are shown by the server's clock: every answer carries its time to the second, and the least correction that fits them all is used.
  */
 import { cell, type Watched } from "../state/cell.ts";
 
 export type Clock = Readonly<{
   heard(date: string | null, sentAt: number, heardAt: number): void;
   aheadMs(): number;
-  /** Changes when the correction moved by a second or more, before whoever waits for that answer has it. */
+  /** Changes when the correction moved by a second or more, before the caller receives that answer. */
   corrected: Watched<number>;
 }>;
 
@@ -21,7 +21,7 @@ export function openClock(): Clock {
     heard(date, sentAt, heardAt) {
       const said = date === null ? Number.NaN : Date.parse(date);
       if (Number.isNaN(said)) return;
-      const [from, to] = [said - heardAt, said + 1_000 - sentAt]; // it said so some time between the two, and leaves the rest of the second out
+      const [from, to] = [said - heardAt, said + 1_000 - sentAt]; // it read its clock between the two, and cut off the fraction of the second
       const isSame = from <= most && to >= least; // otherwise one of the clocks was set
       [least, most] = isSame ? [Math.max(least, from), Math.min(most, to)] : [from, to];
       const ahead = aheadMs();

@@ -1,5 +1,5 @@
 import { millis, type SessionId, seq, sessionId } from "@orgate/core/vocab";
-import type { Item, ServerFrame } from "@orgate/core/wire";
+import type { Item, ServerFrame } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { openFeed } from "./feed.ts";
 

@@ -1,14 +1,14 @@
-/** One session as it is told: its entries, exact and in order, and the fold that everybody shows. Changes are shown once per frame, however many come. */
-import { createSessionFold, type SessionView } from "@orgate/core/journal/view";
+/** One followed session: its entries, exact and in order, and their fold. Changes are published once per frame, however many arrive. */
 import type { SessionId } from "@orgate/core/vocab";
-import type { Follower, Item, Problem } from "@orgate/core/wire";
+import type { Follower, Item, Problem } from "@orgate/protocol";
+import { createSessionFold, type SessionView } from "@orgate/protocol/view";
 import { cell, type Watched } from "../state/cell.ts";
 
 export type FeedState = Readonly<{
-  /** Grows at its end, and is the same array: `count` tells that it did. */
+  /** Grows at its end, and stays the same array: `count` changes. */
   items: readonly Item[];
   count: number;
-  /** Grows in place: `version` tells that something in it is another. */
+  /** Changes in place: `version` changes with it. */
   view: SessionView;
   version: number;
   caughtUp: boolean;
@@ -17,7 +17,7 @@ export type FeedState = Readonly<{
 }>;
 export type Feed = Watched<FeedState> & Readonly<{ session: SessionId }>;
 
-/** `soon` calls back once, before the next picture is drawn. */
+/** `soon` calls back once, before the next frame. */
 export function openFeed(session: SessionId, soon: (run: () => void) => void = nextFrame): Readonly<{ feed: Feed; follower: Follower }> {
   const items: Item[] = [];
   const fold = createSessionFold(session);
@@ -60,7 +60,7 @@ export function openFeed(session: SessionId, soon: (run: () => void) => void = n
   };
 }
 
-/** A page that is not seen draws no frames, and still has to follow. */
+/** A hidden page draws no frames, and still has to follow. */
 function nextFrame(run: () => void): void {
   if (document.visibilityState === "visible") requestAnimationFrame(run);
   else setTimeout(run, 100);

@@ -1,4 +1,4 @@
-import { type ClientRequest, createClient, type Link } from "@orgate/core/wire";
+import { type ClientRequest, createClient, type Link } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { createHub, type HubPorts } from "./hub.ts";
 

@@ -1,10 +1,10 @@
 /**
- * The console's one connection to the server: who is signed in, the link, followed sessions, calls. Screens read cells and send intents; it keeps no state beside
- * what the server says.
+ * The console's one connection to the server: who is signed in, the link, followed sessions, calls. Screens read cells and send intents; all state comes from
+ * the server.
  *
- * O-1 a sign-in that has ended is noticed wherever it shows (an answer, a socket that is not opened), and the page asks to sign in again where it is.
- * O-7 who is signed in is asked again by itself for as long as no answer comes; what changes something is sent again under the same key, and done once.
- * O-5 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it goes on from the last.
+ * O-1 any refused call or socket reveals an ended sign-in, and the page asks to sign in again where it is.
+ * O-7 the hub asks who is signed in until an answer comes; a request that changes something is sent again under the same key, and the server acts once.
+ * O-5 a feed holds exactly the entries of its session, in order, each once, from the first; after a lost connection it continues after the last one.
  */
 
 import type { SessionId } from "@orgate/core/vocab";
@@ -23,7 +23,7 @@ import {
   openLink,
   type Problem,
   type Reply,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import { type Cell, cell, type Watched } from "../state/cell.ts";
 import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
 import { type Feed, openFeed } from "./feed.ts";
@@ -70,7 +70,7 @@ const inBrowser: HubPorts = {
   open: (changed) => openLink({ dial, makeId, later, changed, client: "console" }),
 };
 
-/** `entered` runs when somebody has signed in, before anything of it is on screen. */
+/** `entered` runs once somebody has signed in, before their screens are drawn. */
 export const createHub = (ports: HubPorts = inBrowser, entered: (me: Me) => void = () => {}): Hub => new ServerHub(ports, entered);
 
 type FollowedFeed = { readonly feed: Feed; users: number; readonly stop: () => void };

@@ -1,5 +1,5 @@
-/** Lists that come in pages: the first is told anew when something happens, those after it stay as they were. */
-import type { Called } from "@orgate/core/wire";
+/** Lists in pages: the first page is read again when something happens, later pages stay as they were. */
+import type { Called } from "@orgate/protocol";
 import { useCallback, useRef, useState } from "react";
 import { toastProblem } from "../state/toasts.ts";
 
@@ -8,7 +8,7 @@ export type Pages<T> = Readonly<{ items: readonly T[]; hasMore: boolean; isLoadi
 
 type Given<T, N> = Readonly<{
   first: PageOf<T, N> | null;
-  /** What was asked for: another one begins anew. */
+  /** Identifies the query: another key starts over. */
   key: string;
   idOf(item: T): string | number;
   read(next: N): Promise<Called<PageOf<T, N>>>;

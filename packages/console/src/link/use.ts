@@ -1,6 +1,6 @@
 /** The hub, as components use it. */
 import { principalName, type SessionId } from "@orgate/core/vocab";
-import type { CallableOperation, Item, OperationInput, OperationOutput, Problem } from "@orgate/core/wire";
+import type { CallableOperation, Item, OperationInput, OperationOutput, Problem } from "@orgate/protocol";
 import { createContext, use, useCallback, useEffect, useRef, useState } from "react";
 import { cell, useCell, type Watched } from "../state/cell.ts";
 import { retryDelayMs, UNREACHABLE } from "./browser.ts";
@@ -15,7 +15,7 @@ export function useHub(): Hub {
   return hub;
 }
 
-/** As votes and entries have it. Empty for whoever is not signed in. */
+/** The principal's name as votes and entries have it. Empty if nobody is signed in. */
 export function useMyName(): string {
   const who = useCell(useHub().who);
   return who.kind === "in" ? principalName(who.me.principal) : "";
@@ -23,14 +23,14 @@ export function useMyName(): string {
 
 export type Query<T> = Readonly<{ value: T | null; problem: Problem | null; isLoading: boolean; reload(): void }>;
 
-/** Entries of these kinds make what was asked for worth asking for again. */
+/** Entries of these kinds make a query read again. */
 export type Topics = readonly string[];
 const SETTLE_MS = 120;
 
 /**
- * Asks a route, and asks it again when something happens that changes its answer, and after the connection was lost. What stood before stays until the
- * new answer is there: nothing jumps.
- * O-7 an answer that did not come is asked for again by itself, each time a little later.
+ * Reads a route, and reads it again when an entry may have changed its answer, and after a lost connection. The old answer stays until the new one is
+ * there, so nothing jumps.
+ * O-7 a request without an answer is repeated by itself, each time a little later.
  */
 export function useQuery<K extends CallableOperation>(
   name: K | null,
@@ -109,7 +109,7 @@ export function useQuery<K extends CallableOperation>(
 
 const touches = (item: Item, kinds: ReadonlySet<string>): boolean => item.kind === "entry" && kinds.has(item.entry.event.kind);
 
-/** Follows a session for as long as the component is there. Null until it is begun. */
+/** Follows a session for as long as the component is mounted. Null until the first entries arrive. */
 export function useFeed(session: SessionId | null): FeedState | null {
   const hub = useHub();
   const [feed, setFeed] = useState<Watched<FeedState> | null>(null);

@@ -6,7 +6,7 @@ type Props = Readonly<{
   tone?: "plain" | "first" | "good" | "bad" | "quiet";
   size?: "normal" | "small";
   icon?: IconName;
-  /** What it does is under way: it stays where it is, and cannot be pressed twice. */
+  /** Its action is under way: the button stays in place and cannot be pressed twice. */
   busy?: boolean;
   children?: ReactNode;
 }> &

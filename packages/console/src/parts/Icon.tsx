@@ -1,4 +1,4 @@
-/** Drawn here, one stroke wide: no icon font, no sprite to load. Decorative: whoever uses one says in words what it means. */
+/** Drawn here, one stroke wide: no icon font, no sprite to load. Decorative: text beside it says what it means. */
 const PATHS = {
   chat: "M4 5h12v8H9l-4 3v-3H4z",
   approvals: "M10 3l6 2v5c0 3.5-2.5 6-6 7-3.5-1-6-3.5-6-7V5zM7.5 10l2 2 3.5-4",

@@ -1,7 +1,7 @@
 import type { AnchorHTMLAttributes, MouseEvent } from "react";
 import { navigate } from "../routing/router.ts";
 
-/** A place of this console. A new tab, a copied address and the like work as everywhere. */
+/** A link within the console. Opening in a new tab and copying the address work as usual. */
 export function Link({ to, onClick, ...rest }: Readonly<{ to: string }> & AnchorHTMLAttributes<HTMLAnchorElement>) {
   const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
     onClick?.(event);

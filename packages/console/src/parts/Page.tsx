@@ -1,13 +1,13 @@
-/** The frame of a screen: its title, what belongs beside it, and the rest. */
+/** The frame of a screen: title, lead, side content, body. */
 import { type ReactNode, useEffect } from "react";
 import css from "./Page.module.css";
 
 type Props = Readonly<{ title: string; aside?: ReactNode; lead?: ReactNode; children: ReactNode; fill?: boolean }>;
 
-/** `fill`: the screen is as high as the window, and what is in it scrolls by itself. */
+/** `fill`: the screen is as high as the window, and its content scrolls. */
 export function Page({ title, aside, lead, children, fill = false }: Props) {
   useEffect(() => {
-    document.title = `${title} · Orgate`; // tabs and histories tell one session from another
+    document.title = `${title} · Orgate`; // distinguishes sessions in tabs and history
   }, [title]);
   return (
     <div className={`${css.page} ${fill ? css.fill : ""}`}>

@@ -1,6 +1,6 @@
-/** What stands where there is nothing to show: nothing yet, nothing any more, or something went wrong. Each says what to do next. */
+/** Empty, failed and loading states. Each says what to do next. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import type { ReactNode } from "react";
 import { Button } from "./Button.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
@@ -47,7 +47,7 @@ export function Loading({ what = "Loading" }: Readonly<{ what?: string }>) {
   );
 }
 
-/** What stands in backticks is code. */
+/** Renders text in backticks as code. */
 export function Sentence({ text }: Readonly<{ text: string }>) {
   const pieces = sentence(text).split("`");
   return pieces.map((piece, i) =>
@@ -56,7 +56,7 @@ export function Sentence({ text }: Readonly<{ text: string }>) {
   );
 }
 
-/** Faults speak in lower case and without a full stop: on a page they are sentences. What they quote may be anybody's words. */
+/** Turns a fault's lower-case text into a sentence. It may quote untrusted text, so hidden characters are escaped. */
 export function sentence(text: string): string {
   const trimmed = escapeHidden(text.trim());
   if (trimmed === "") return "";

@@ -1,6 +1,6 @@
-/** An entry as it is stored: whoever has this and the root's public key can check it by themselves. */
+/** An entry as it is stored: with it and the root's public key anybody can check it. */
 import { countNoun, escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { Facts } from "./charts/Figures.tsx";
 import { CodeView } from "./code/CodeView.tsx";
 import css from "./StoredEntry.module.css";
@@ -15,15 +15,15 @@ export function StoredEntry({ of }: Readonly<{ of: OperationOutput<"storedEntry"
           ["Kind", <code key="k">{escapeHidden(kind)}</code>],
           ["When", exactTime(at)],
           ["Hash", <Hash key="h" of={entryHash} />],
-          ["Payload's hash", <Hash key="p" of={payloadHash} />],
-          ["Entry before", <Hash key="b" of={previous} />],
+          ["Payload hash", <Hash key="p" of={payloadHash} />],
+          ["Previous entry", <Hash key="b" of={previous} />],
           ["Sealed in", `commit ${commit.number} of ${commit.writer}, key ${commit.key}`],
-          ["Commit's hash", <Hash key="c" of={commit.hash} />],
+          ["Commit hash", <Hash key="c" of={commit.hash} />],
         ]}
       />
       <h2>Payload</h2>
       {payload === null ? (
-        <p>Erased on request. Its hash stands, so that the chain can still be checked.</p>
+        <p>Erased on request. Its hash stays, so the chain can still be checked.</p>
       ) : (
         <CodeView text={pretty(payload)} language="json" label="Payload of the entry" />
       )}

@@ -8,7 +8,7 @@ type Props<T extends string> = Readonly<{
   choose(to: T): void;
   tabs: readonly Readonly<{ id: T; title: string; count?: number }>[];
   children: ReactNode;
-  /** What is in it scrolls by itself. */
+  /** Its content scrolls by itself. */
   fill?: boolean;
 }>;
 

@@ -18,7 +18,7 @@ export function Toasts() {
               </p>
             )}
           </div>
-          <Button tone="quiet" size="small" icon="close" aria-label="Put this notice away" onClick={() => dismiss(id)} />
+          <Button tone="quiet" size="small" icon="close" aria-label="Dismiss this notice" onClick={() => dismiss(id)} />
         </div>
       ))}
     </section>

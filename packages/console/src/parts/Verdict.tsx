@@ -1,5 +1,5 @@
-/** What the gate said of an action, and the policies that decided, each as a link to itself. */
-import type { PolicyRef, VerdictView } from "@orgate/core/journal/view";
+/** The gate's verdict on an action, with links to the policies that decided. */
+import type { PolicyRef, VerdictView } from "@orgate/protocol/view";
 import { policyPath } from "../routing/addresses.ts";
 import { Link } from "./Link.tsx";
 import { Tag, type Tone } from "./Tag.tsx";
@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<VerdictView["kind"], string>> = {
   allow: "allowed",
   deny: "denied",
   ask: "asks a person",
-  defer: "put off",
+  defer: "deferred",
   modify: "changed first",
 };
 
@@ -28,7 +28,7 @@ export function Verdict({ verdict }: Readonly<{ verdict: VerdictView }>) {
   );
 }
 
-/** The reason without the names at its end: they stand before it, as links. */
+/** The reason without the policy names at its end: they are shown before it, as links. */
 function said({ reason, policies }: VerdictView): string {
   const names = ` (${policies.map(({ id }) => id).join(", ")})`;
   return reason.endsWith(names) ? reason.slice(0, -names.length) : reason;

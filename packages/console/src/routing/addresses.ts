@@ -1,4 +1,4 @@
-/** Where things are looked at. Every link to a thing is made here, so that a screen can move. */
+/** Addresses of things. Every link is built here, so that a screen can move. */
 import type { ApprovalId, PolicyId, Seq, SessionId, StreamId } from "@orgate/core/vocab";
 import { pathTo } from "./router.ts";
 
@@ -10,6 +10,6 @@ export const approvalPath = (approval: ApprovalId): string => pathTo("/approvals
 export const policyPath = (policy: PolicyId): string => `/policies?${new URLSearchParams({ policy })}`;
 /** A set of policies as the journal stored it. */
 export const policySetPath = (set: string): string => `/policies?${new URLSearchParams({ show: "history", set })}`;
-/** An entry by itself, of whatever stream. */
+/** One entry of any stream. */
 export const entryPath = (stream: StreamId, seq: number): string => pathTo("/journal/{stream}/{seq}", { stream, seq: String(seq) });
 export const schedulePath = (schedule: string): string => pathTo("/schedules/{schedule}", { schedule });

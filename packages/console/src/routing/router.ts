@@ -1,6 +1,6 @@
 /**
- * Addresses of the console. Everything that can be looked at has one, so that it can be sent to somebody.
- * A pattern names its parts (`/sessions/{session}`); a path that fits no pattern is told so, and nothing of a path is ever made into markup.
+ * Addresses of the console. Everything on screen has one, so that it can be sent to somebody.
+ * A pattern names its parts (`/sessions/{session}`); a path that matches no pattern is reported as such, and no part of a path becomes markup.
  */
 import { cell, useCell } from "../state/cell.ts";
 
@@ -22,7 +22,7 @@ export function navigate(to: string, { replace = false }: Readonly<{ replace?: b
   place.set(read());
 }
 
-/** Changes parts of the query in place; null takes one out. */
+/** Changes parts of the query in place; null removes one. */
 export function setQuery(changes: Readonly<Record<string, string | null>>): void {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(changes)) {
@@ -33,7 +33,7 @@ export function setQuery(changes: Readonly<Record<string, string | null>>): void
   navigate(`${location.pathname}${text === "" ? "" : `?${text}`}`, { replace: true });
 }
 
-/** The parts of a path by their names, or null when it is another path. */
+/** The parts of a path by name, or null if it does not match. */
 export function matchPath(pattern: string, path: string): Params | null {
   const wanted = pattern.split("/");
   const given = path.replace(/(?<=.)\/$/, "").split("/");

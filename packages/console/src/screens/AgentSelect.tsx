@@ -2,7 +2,7 @@ import { useQuery } from "../link/use.ts";
 import { Select } from "../parts/forms/Fields.tsx";
 import { setQuery } from "../routing/router.ts";
 
-/** One of the agents that one may see, or any: in the address. */
+/** Chooses one of the visible agents, or any; part of the address. */
 export function AgentSelect({ agent, any = "Any" }: Readonly<{ agent: string; any?: string }>) {
   const agents = useQuery("agents", { query: { limit: 500 } });
   return (

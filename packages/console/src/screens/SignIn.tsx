@@ -1,6 +1,6 @@
 /**
- * Signing in, with a link that is good once. The link lands here: its secret stands behind `#`, is sent on at once and taken out of the address.
- * O-1 a link that was used, has expired or is none says so and what to do; the secret is neither kept nor shown again.
+ * Signing in with a one-time link. Its secret stands behind `#`; this screen sends it at once and removes it from the address.
+ * O-1 a used, expired or malformed link says so and what to do; the secret is neither kept nor shown again.
  */
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { signIn } from "../link/browser.ts";
@@ -12,7 +12,7 @@ import { Loading, Sentence, sentence } from "../parts/States.tsx";
 import css from "./SignIn.module.css";
 
 /** O-7. */
-const BACK = "Sign in again with a new link: you come back to where you were, and what you had begun to write is kept.";
+const BACK = "Sign in again with a new link: you come back to where you were, and unsent text is kept.";
 
 export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
   const hub = useHub();
@@ -57,7 +57,7 @@ export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
           <h1>Orgate</h1>
         </div>
         <p role="status" className={said === null && ended === null ? "" : css.said}>
-          <Sentence text={said ?? ended ?? "Open the link that the server printed when it started, or paste it here. It is good once."} />
+          <Sentence text={said ?? ended ?? "Open the link that the server printed when it started, or paste it here. It works once."} />
         </p>
         <label htmlFor="link">Sign-in link</label>
         <input id="link" ref={field} type="password" autoComplete="off" spellCheck={false} required />
@@ -65,7 +65,7 @@ export function SignIn({ who }: Readonly<{ who: SignedIn }>) {
           Sign in
         </Button>
         <p className={css.hint}>
-          No link? Run <code>orgate keys create NAME --link</code> in the project, on the machine that the server runs on.
+          No link? Run <code>orgate keys create NAME --link</code> in the project, on the server's machine.
         </p>
       </form>
     </main>

@@ -1,6 +1,6 @@
-/** Halts as every screen tells them, and what can be halted: everything, or an agent or a tool that exists. */
+/** Describes halts, and lists what can be halted: everything, an agent or a tool. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 
 export type Halt = OperationOutput<"halts">["items"][number];
 
@@ -33,7 +33,7 @@ export function haltChoices(
 /** `all work`, `agent clerk`, `tool pay`. */
 export const haltName = (scope: string): string => (scope === "all" ? "all work" : scope.replace(":", " "));
 
-/** The halt that keeps an agent from beginning anything; null if there is none. */
+/** The halt that keeps an agent from starting anything; null if there is none. */
 export const haltFor = (halts: readonly Halt[], agent: string): Halt | null =>
   halts.find(({ scope }) => scope === "all") ?? halts.find(({ scope }) => scope === `agent:${agent}`) ?? null;
 

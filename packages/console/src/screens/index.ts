@@ -1,6 +1,6 @@
 /**
- * Every screen, one row each: its addresses, what it is called, its sign, and what is loaded for it when it is opened. A new screen is a row and a file.
- * `nav`: `first` stands in the rail and in the phone's bar, `rest` in the rail and under More, `none` nowhere (it is reached from others).
+ * Every screen, one row each: addresses, title, icon, and the module to load. A new screen is a row and a file.
+ * `nav`: `first` is in the rail and in the phone's bar, `rest` in the rail and under More, `none` nowhere (other screens link to it).
  */
 import type { ComponentType } from "react";
 import type { IconName } from "../parts/Icon.tsx";
@@ -9,7 +9,7 @@ import { matchPath, type Params } from "../routing/router.ts";
 export type ScreenProps = Readonly<{ params: Params; query: URLSearchParams }>;
 export type Screen = Readonly<{
   id: string;
-  /** The first is where its entry in the navigation leads. */
+  /** The navigation leads to the first. */
   paths: readonly [string, ...string[]];
   title: string;
   /** One line, for the palette. */
@@ -36,7 +36,7 @@ export const SCREENS: readonly Screen[] = [
     id: "approvals",
     paths: ["/approvals", "/approvals/{approval}"],
     title: "Approvals",
-    says: "What waits for a person, grants, unknown outcomes",
+    says: "Approval requests, unknown outcomes, grants",
     icon: "approvals",
     shortcut: "g a",
     nav: "first",
@@ -46,7 +46,7 @@ export const SCREENS: readonly Screen[] = [
     id: "sessions",
     paths: ["/sessions", "/sessions/{session}"],
     title: "Sessions",
-    says: "What happened, entry by entry",
+    says: "Every session, entry by entry",
     icon: "sessions",
     shortcut: "g s",
     nav: "first",
@@ -56,7 +56,7 @@ export const SCREENS: readonly Screen[] = [
     id: "fleet",
     paths: ["/fleet"],
     title: "Fleet",
-    says: "What every agent is doing, and how it has been doing",
+    says: "What every agent is doing, and how it did",
     icon: "fleet",
     shortcut: "g f",
     nav: "first",
@@ -66,7 +66,7 @@ export const SCREENS: readonly Screen[] = [
     id: "schedules",
     paths: ["/schedules", "/schedules/{schedule}"],
     title: "Schedules",
-    says: "What fires by itself, and what comes in at webhooks",
+    says: "Schedules and webhooks",
     icon: "schedules",
     shortcut: "g w",
     nav: "rest",
@@ -76,7 +76,7 @@ export const SCREENS: readonly Screen[] = [
     id: "policies",
     paths: ["/policies"],
     title: "Policies",
-    says: "What may be done: files, decision tables, what would be decided",
+    says: "Policy files, decision tables, test decisions",
     icon: "policies",
     shortcut: "g p",
     nav: "rest",
@@ -106,7 +106,7 @@ export const SCREENS: readonly Screen[] = [
     id: "health",
     paths: ["/health"],
     title: "Health",
-    says: "Whether the server can do its work",
+    says: "Health of the server",
     icon: "health",
     shortcut: "g h",
     nav: "rest",

@@ -1,14 +1,14 @@
 /**
- * What an operator has to know wherever they are: what waits for people, and whether anything is wrong. Asked for once, for everybody who shows it.
- * The first page says within one look what works, what waits and what is wrong; the way to each stands beside it, on every page.
+ * What waits and what is wrong, for every page. Read once and shared by all components.
+ * The first page shows it at a glance, and every page links to it.
  */
-import { countNoun } from "@orgate/core/journal/view";
+import { countNoun } from "@orgate/protocol/view";
 import { createContext, use } from "react";
 import { useQuery } from "../link/use.ts";
 import type { Figure } from "../parts/charts/Figures.tsx";
 import type { Halt } from "./halts.ts";
 
-/** Null: the server has not said, or would not. That is never told as nothing. */
+/** Null: unknown. Never shown as zero. */
 type Counted = number | null;
 export type Overview = Readonly<{
   questions: Counted;
@@ -51,7 +51,7 @@ export function useOverview(): Overview {
   };
 }
 
-/** What is known to be there is told, whatever else is not known; nothing is told of only when all of it is known. */
+/** The sum of the known counts; null if it would be zero while a count is unknown. */
 function sum(counts: readonly Counted[]): Counted {
   const known = counts.reduce<number>((total, one) => total + (one ?? 0), 0);
   return known === 0 && counts.includes(null) ? null : known;
@@ -69,12 +69,12 @@ const wrongWords = ({ broken, halted, stopped }: Wrong): string =>
     .flatMap(([n, word]) => (n === null || n === 0 ? [] : [countNoun(n, word)]))
     .join(", ");
 
-/** Until it is counted. */
+/** Shown until a count is known. */
 export const NOT_YET = "…";
-/** Lists are asked for a hundred at a time. */
+/** Lists are read a hundred at a time. */
 const many = (n: Counted): string => (n === null ? NOT_YET : n >= 100 ? "100+" : String(n));
 
-/** The three that every look begins with. */
+/** The three figures at the top of Chat and Fleet. */
 export function overviewFigures(
   working: Counted,
   waiting: Counted,
@@ -91,7 +91,7 @@ export function overviewFigures(
     waiting: {
       name: "Waiting for people",
       value: many(waiting),
-      says: waiting === null ? "not known yet" : waiting === 0 ? "nothing to answer" : "answer them in Approvals",
+      says: waiting === null ? "not known yet" : waiting === 0 ? "nothing to answer" : "answer in Approvals",
       tone: waiting === null ? "plain" : waiting > 0 ? "wait" : "ok",
       to: "/approvals",
     },
@@ -117,7 +117,7 @@ export const OverviewContext = createContext<Overview>({
   reloadHalts: () => {},
 });
 
-/** How much stands at a screen's name. */
+/** The number beside each screen's name. */
 export function useBadges(): Readonly<Record<string, number>> {
   const glance = use(OverviewContext);
   return { approvals: countWaiting(glance) ?? 0, schedules: glance.stopped ?? 0, fleet: sum([glance.broken, glance.halted]) ?? 0 };

@@ -1,6 +1,7 @@
 /** The shared table of journals and views, as the console draws it. */
-import { buildSessionView } from "@orgate/core/journal/view";
-import { VIEW_CASES, viewJournals } from "@orgate/core/testing";
+
+import { VIEW_CASES, viewJournals } from "@orgate/protocol/testing";
+import { buildSessionView } from "@orgate/protocol/view";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A value that can be watched: all the state that the console has of its own. What the journal says is a fold of entries, and lies in such a cell too. */
+/** A value that can be watched. All state of the console lives in cells, folds of journal entries included. */
 import { useSyncExternalStore } from "react";
 
 export type Watched<T> = Readonly<{ get(): T; watch(seen: () => void): () => void }>;

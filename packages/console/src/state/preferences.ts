@@ -1,10 +1,10 @@
-/** What a person has chosen in this browser. Nothing of the journal is kept here. */
+/** Preferences kept in this browser. Nothing of the journal is kept here. */
 import { type Cell, cell } from "./cell.ts";
 
 export type Theme = "system" | "light" | "dark";
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
-/** A browser may refuse to keep anything: then it holds until the page is closed. */
+/** A browser may refuse to store anything: then the choice is kept until the page is closed. */
 function kept<T extends string>(name: string, choices: readonly T[], first: T): Cell<T> {
   const read = (): string | null => {
     try {

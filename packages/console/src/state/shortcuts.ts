@@ -1,7 +1,7 @@
 /**
- * Keys that do something, registered by whoever is on screen, so that the list of them (`?`) is always the true one.
- * A key that is typed into a field, or pressed with a modifier that the shortcut does not name, is no shortcut; all single keys can be switched off.
- * A key that is held down does once what it does, unless it only leads on; what is typed into an editor, a menu or a dialog is theirs.
+ * Keyboard shortcuts, registered by the components on screen, so that their list (`?`) is always complete.
+ * A key typed into a field, or pressed with a modifier that the shortcut does not name, is no shortcut; all single keys can be switched off.
+ * Key repeat triggers an action once; only navigation keys repeat. Keys typed into an editor, a menu or a dialog belong to it.
  */
 import { useEffect, useRef } from "react";
 import { cell } from "./cell.ts";
@@ -12,7 +12,7 @@ export type Shortcut = Readonly<{ keys: string; says: string; run(): void; group
 
 export const shortcuts = cell<readonly Shortcut[]>([]);
 
-/** For as long as the component is there. The latest registered wins where two want the same key. */
+/** Registers shortcuts while the component is mounted. The latest registered wins where two use the same key. */
 export function useShortcuts(given: readonly Shortcut[]): void {
   const latest = useRef(given);
   latest.current = given;
@@ -29,7 +29,7 @@ const FIELDS = "input, textarea, select, [contenteditable], [role=textbox]";
 const OVER = "[role=dialog], [role=menu], [role=listbox]";
 const BETWEEN_MS = 1_200;
 
-/** Where a key goes is told by the event alone. */
+/** The name of a key event, with its modifier. */
 export function keyOf(event: Pick<KeyboardEvent, "key" | "metaKey" | "ctrlKey" | "altKey">): string | null {
   if (event.altKey) return null;
   if (event.metaKey || event.ctrlKey) return `mod+${event.key.toLowerCase()}`;

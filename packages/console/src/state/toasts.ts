@@ -1,5 +1,5 @@
-/** What went wrong, said where one looks. Errors stay until they are put away; news goes by itself. */
-import type { Problem } from "@orgate/core/wire";
+/** Notices. Errors stay until they are dismissed, news disappears by itself. */
+import type { Problem } from "@orgate/protocol";
 import { cell } from "./cell.ts";
 
 export type Toast = Readonly<{ id: number; tone: "bad" | "ok"; title: string; detail: string }>;
@@ -16,6 +16,6 @@ export function toast(given: Omit<Toast, "id">): void {
 }
 export const dismiss = (id: number): void => toasts.change((all) => all.filter((one) => one.id !== id));
 
-/** `what` was wanted: "The answer was not taken". */
+/** `what` failed: "The message was not sent". */
 export const toastProblem = (what: string, { detail, hint }: Problem): void =>
   toast({ tone: "bad", title: what, detail: [detail, hint].filter((text) => text !== "").join(": ") });

@@ -1,7 +1,6 @@
 /**
- * What somebody has begun to write and not sent: kept in this tab, so that a sign-in that has ended, a page that is loaded again or a list that is scrolled
- * takes nothing from them.
- * O-7 nothing that was typed is lost by leaving it; whoever signs out, or finds that somebody else has signed in, leaves none of it behind.
+ * Unsent text, kept in this tab: an ended sign-in, a reload or a scrolled list loses none of it.
+ * O-7 leaving a field loses no text; signing out, or another person signing in, deletes all of it.
  */
 import { useCallback, useState } from "react";
 import { cell } from "./cell.ts";
@@ -13,7 +12,7 @@ const PREFIX = "orgate.words.";
 const OWNER = "orgate.words-of";
 
 export function openUnsentTexts(storage: () => Keeps) {
-  const here = new Map<string, string | null>(); // a browser may refuse to keep anything: then it holds until the page is closed
+  const here = new Map<string, string | null>(); // a browser may refuse to store anything: then text is kept until the page is closed
   const besides = new Set<Pick<Map<string, unknown>, "clear">>();
   const changes = cell(0);
   let owner: string | null = null;
@@ -49,14 +48,14 @@ export function openUnsentTexts(storage: () => Keeps) {
     keep: (name: string, text: string): void => set(name, text),
     drop: (name: string): void => set(name, null),
     clear,
-    /** Whoever is signed in: what is another's is gone. */
+    /** Deletes texts of a different person than the one signed in. */
     belongTo(person: string): void {
       const before = owner ?? read(OWNER);
       if (before !== null && before !== person) clear();
       owner = person;
       put(OWNER, person);
     },
-    /** For what is kept beside them until the page is closed, and goes when they go. */
+    /** A map for values beside the texts, kept until the page is closed and cleared with them. */
     beside<T>(): Map<string, T> {
       const kept = new Map<string, T>();
       besides.add(kept);
@@ -79,7 +78,7 @@ function namesIn(storage: () => Keeps): readonly string[] {
 
 export const unsentTexts = openUnsentTexts(() => sessionStorage);
 
-/** A field's text, kept under a name; `first` is what it says before anybody has typed, and is not kept. */
+/** A field's text, kept under a name; `first` is its text before anybody types, and is not kept. */
 export function useUnsentText(name: string, first = ""): readonly [text: string, set: (text: string) => void, drop: () => void] {
   const [text, setText] = useState(() => unsentTexts.of(name) ?? first);
   const set = useCallback(

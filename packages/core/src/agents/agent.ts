@@ -17,6 +17,7 @@ import type {
   Tool,
   WebhookProvider,
 } from "../vocab/index.ts";
+import type { ContextDefinition } from "./agent-context.ts";
 import type { KnowledgeDefinition } from "./agent-knowledge.ts";
 import type { MissingServer } from "./agent-servers.ts";
 import type { AgentOutput } from "./define-output.ts";
@@ -24,6 +25,7 @@ import type { AiTool } from "./from-ai-tool.ts";
 import type { Schema } from "./schemas/schemas.ts";
 import type { MissingTool, Unusable } from "./skills/agent-skills.ts";
 import type { Skill } from "./skills/define-skill.ts";
+import type { SkillPrompter } from "./skills/skill-loader.ts";
 
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;
@@ -60,6 +62,8 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   middleware?: readonly Middleware[];
   /** What `defineSkill` returned, or the name of a skill that the project brings. */
   skills?: readonly (Skill | string)[];
+  /** Writes the part of the system text that presents the skills, in place of a list of names and descriptions. */
+  skillPrompter?: SkillPrompter;
   /** MCP servers by name, each with all the tools that were accepted of it; or one tool, as `SERVER__TOOL`. */
   mcp?: readonly string[];
   /** Whether `AGENTS.md`, from the working folder up to the project's, joins its instructions once it is trusted. */
@@ -113,13 +117,6 @@ export type AgentWebhook = Readonly<{
   timestampHeader?: string;
 }>;
 export type AgentWebhookFilter = Readonly<{ json_path: string; equals?: string | number | boolean; contains?: string }>;
-
-/** `keep` is how many of the newest units stay as they are; a unit is a call with its results, or a message. */
-export type ContextDefinition = Readonly<
-  | { kind: "window" }
-  | { kind: "mask"; keep?: number }
-  | { kind: "summarise"; keep?: number /** Another model than the agent's own. */; model?: string }
->;
 
 /** `Value`: what its turns answer with. */
 export type Agent<Value = unknown> = Readonly<{

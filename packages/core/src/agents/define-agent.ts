@@ -4,12 +4,10 @@
  * A-1 The digest covers everything a session depends on: name, instructions, model and its options, limits, groups, the facts of every tool.
  */
 import {
-  type ContextPlan,
   checkLimits,
   chooseTokenizer,
   copyFrozen,
   DEFAULT_BREAKER,
-  DEFAULT_KEEP,
   digestJson,
   FaultError,
   type Hash,
@@ -19,12 +17,12 @@ import {
   type Limits,
   type Middleware,
   NAME_RULE,
-  PLAIN_WINDOW,
   readBreaker,
   readModelRetry,
   TOKENIZERS,
 } from "../vocab/index.ts";
-import type { Agent, AgentDefinition, ContextDefinition } from "./agent.ts";
+import type { Agent, AgentDefinition } from "./agent.ts";
+import { readContextPlan } from "./agent-context.ts";
 import { readKnowledgeSettings } from "./agent-knowledge.ts";
 import { findPrices, readFallbacks, refuseUnpricedLimit } from "./agent-prices.ts";
 import { resolveServers } from "./agent-servers.ts";
@@ -32,7 +30,7 @@ import { addServerTools, listTools, toRecoveryFacts, withAgentRecovery } from ".
 import { checkMiddleware } from "./define-middleware.ts";
 import { type AnswerOf, readOutput } from "./define-output.ts";
 import { readRecovery, sortTools } from "./define-tool.ts";
-import { checkModelName, DEFAULT_MODEL, isModelName, NO_MODEL_NAMED } from "./model-name.ts";
+import { checkModelName, DEFAULT_MODEL, NO_MODEL_NAMED } from "./model-name.ts";
 import { projectBlocks } from "./project-text.ts";
 import type { Schema } from "./schemas/schemas.ts";
 import { joinTools, NO_RESOURCES, type ProjectResources, resolveSkills } from "./skills/agent-skills.ts";
@@ -43,7 +41,7 @@ import { findUnknownKey } from "./unknown-key.ts";
 const AGENT = Symbol.for("orgate.agent");
 
 const FIELDS =
-  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills mcp projectInstructions knowledge middleware schedules webhooks".split(
+  "name instructions model fallbacks modelOptions tools limits output outputRepairs prices tokenizer context groups delegates maxDepth recover retry breaker skills skillPrompter mcp projectInstructions knowledge middleware schedules webhooks".split(
     " ",
   );
 const MAX_DEPTH = 3;
@@ -82,8 +80,9 @@ function assemble<Value>(given: AgentDefinition, equipment: ProjectResources): A
   const { priceOf, prices, fallbacks, tokenizer, context } = readModels(reading, model, limits);
   const { delegates, maxDepth } = readDelegates(reading, name);
 
-  const brought = isInstructed ? equipment.instructions : [];
-  const system = [instructions, skillIndex(skills, where), ...projectBlocks(brought)].filter((text) => text !== "").join("\n\n");
+  const index = skillIndex(skills, where, given.skillPrompter ?? equipment.skillPrompter);
+  const brought = projectBlocks(isInstructed ? equipment.instructions : []);
+  const system = [instructions, index, ...brought].filter((text) => text !== "").join("\n\n");
   const plain = {
     name,
     instructions: system,
@@ -169,7 +168,7 @@ function readModels({ given, equipment, where }: Reading, model: string, limits:
       `\`tokenizer\` is ${JSON.stringify(tokenizer)}`,
       `known are ${TOKENIZERS.join(", ")}, and own/NAME for one that the runtime's \`counters\` bring`,
     );
-  const context = readContext(given.context ?? { kind: "window" }, where);
+  const context = readContextPlan(given.context ?? { kind: "window" }, where);
   const unpriced = refuseUnpricedLimit(limits, { model, prices, fallbacks, context }, where);
   if (unpriced !== null) throw new FaultError(unpriced);
   return { priceOf, prices, fallbacks, tokenizer, context };
@@ -195,23 +194,6 @@ function readNames(given: readonly string[], field: string, where: string): read
   const wrong = Array.isArray(given) ? given.find((one) => !isName(one)) : given;
   if (wrong !== undefined) throw invalid(where, `\`${field}\` holds ${JSON.stringify(wrong)}`, `list names of ${NAME_RULE}`);
   return Object.freeze([...new Set(given)].sort());
-}
-
-function readContext(given: ContextDefinition, where: string): ContextPlan {
-  const refuse = (detail: string): FaultError =>
-    invalid(where, `\`context\`: ${detail}`, 'use { kind: "window" }, { kind: "mask", keep } or { kind: "summarise", keep, model }');
-  if (typeof given !== "object" || given === null) throw refuse("it is no plan");
-  const { kind } = given;
-  if (kind !== "window" && kind !== "mask" && kind !== "summarise") throw refuse(`there is no kind ${JSON.stringify(kind) ?? "of it"}`);
-  const stray = findUnknownKey(given, ["kind", ...(kind === "window" ? [] : ["keep"]), ...(kind === "summarise" ? ["model"] : [])]);
-  if (stray !== null) throw refuse(`${kind} has no \`${stray}\``);
-  if (given.kind === "window") return PLAIN_WINDOW;
-  const keep = given.keep ?? DEFAULT_KEEP[given.kind];
-  if (!Number.isSafeInteger(keep) || keep < 1) throw refuse("`keep` must be a whole number of at least 1");
-  if (given.kind === "mask") return Object.freeze({ kind: "mask", keep });
-  const named = given.model ?? null;
-  if (named !== null && !isModelName(named)) throw refuse("`model` is not `provider/name`");
-  return Object.freeze({ kind: "summarise", keep, model: named });
 }
 
 function readModelOptions(given: JsonObject, where: string): JsonObject {

@@ -1,4 +1,5 @@
 export type * from "./agent.ts";
+export type { ContextDefinition } from "./agent-context.ts";
 export {
   type KnowledgeDefinition,
   knowledgeTools,
@@ -55,6 +56,7 @@ export {
   type SkillDefinition,
   skillName,
 } from "./skills/define-skill.ts";
+export type { SkillPrompter } from "./skills/skill-loader.ts";
 export { LOAD_SKILL } from "./skills/skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skills/skill-text.ts";
 export { SET_NAME } from "./tool-targets.ts";

@@ -10,18 +10,18 @@ export function failClosed(decide: () => Decision): Decision {
   try {
     return orAwaited(decide);
   } catch (error) {
-    return denied(error instanceof AwaitsGate ? "the gate answers later, and nobody waits here" : String(error));
+    return denyForFault(error instanceof AwaitsGate ? "the gate answers later, and nobody waits here" : String(error));
   }
 }
 
-/** Like `orDenied`, but throws `AwaitsGate` when the gate answers later: for the driver, which waits and decides again. */
+/** Like `failClosed`, but throws `AwaitsGate` when the gate answers later: for the driver, which waits and decides again. */
 export function orAwaited(decide: () => Decision): Decision {
   try {
     const answer: unknown = decide();
-    return isDecision(answer) ? answer : denied(notDecision(answer));
+    return isDecision(answer) ? answer : denyForFault(notDecision(answer));
   } catch (error) {
     if (error instanceof AwaitsGate) throw error;
-    return denied(error instanceof Error ? error.message : String(error));
+    return denyForFault(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -43,7 +43,7 @@ export function groupsFor(gate: Pick<Gate, "groupsOf">, user: string): readonly 
   }
 }
 
-const denied = (message: string): Decision => ({
+export const denyForFault = (message: string): Decision => ({
   verdict: {
     kind: "deny",
     by: "policy",

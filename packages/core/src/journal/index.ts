@@ -23,9 +23,9 @@ export {
   verify,
 } from "./proof/verify.ts";
 export * from "./questions.ts";
+export * from "./read-pages.ts";
 export * from "./schedules.ts";
 export * from "./summary.ts";
 export * from "./trusted-values.ts";
 export * from "./unknowns.ts";
 export type { Upcast, Upcasts } from "./upcasts.ts";
-export * from "./view-halts.ts";

@@ -55,7 +55,7 @@ export type Journal = Readonly<{
   writer: WriterId;
   /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost`, `halted`, `external-taken`, `grant-revoked`, `counters-moved`, `intent-refused` or `journal-unwritable`. */
   append(append: Append): Promise<Seq>;
-  /** Entries after `after`, in order, chain checked, at most `most`. Rejects with `entry-bad` or `entry-erased`. */
+  /** Entries after `after`, in order, chain checked, at most `most`; fewer where the stream ends. Rejects with `entry-bad` or `entry-erased`. */
   read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;
   /** The hash of one entry; null where there is none. Whoever kept a fold finds out by it whether the fold still fits. */
   hashAt(stream: StreamId, at: Seq): Promise<Digest | null>;

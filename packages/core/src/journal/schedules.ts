@@ -1,6 +1,8 @@
 /** Schedules as the journal has them: a fold of one system stream for each. Its last declaration carries how it stood, so that no fold is long. */
 import {
   type Entry,
+  isEventKind,
+  type JournalEvent,
   type Millis,
   millis,
   type Principal,
@@ -39,6 +41,7 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
   }
   if (s === null) return null;
   const n = { ...s, seq, since: s.since + 1 };
+  if (!isScheduleEvent(e)) return n;
   switch (e.kind) {
     case "schedule.removed":
       return { ...n, state: "removed", queue: [], retry: [] };
@@ -88,10 +91,12 @@ function folded(s: StandingSchedule | null, { seq, at, event: e }: Entry): Stand
     }
     case "schedule.stopped":
       return { ...n, state: "stopped", queue: [], retry: [] };
-    default:
-      return n;
   }
 }
+
+type ScheduleEvent = Extract<JournalEvent, { kind: `schedule.${string}` }>;
+/** False for a kind that only a newer version knows: such an entry changes nothing. */
+const isScheduleEvent = (event: JournalEvent): event is ScheduleEvent => isEventKind(event.kind) && event.kind.startsWith("schedule.");
 
 const MOST_SHOWN = 20;
 /** It could not be fired, for a reason that does not pass by itself. */

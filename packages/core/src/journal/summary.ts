@@ -4,8 +4,7 @@
  *      session removes it.
  */
 import type { Ending, Entry, HistoryMessage, Millis, Principal, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
-import { addUsage, isSessionStream, NO_USAGE } from "../vocab/index.ts";
-import { sessionTitle } from "./view/call-summary.ts";
+import { addUsage, isSessionStream, NO_USAGE, sessionTitle } from "../vocab/index.ts";
 
 export type SessionSummary = Readonly<{
   session: SessionId;

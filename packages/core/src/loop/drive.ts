@@ -31,7 +31,7 @@ class SessionDriver {
   }
 
   async run(): Promise<State> {
-    const { p, effects, commits, waits, stop, cancel, leave } = this.#parts;
+    const { p, effects, commits, late, waits, stop, cancel, leave } = this.#parts;
     const unwatch = [p.inbox.watch(this.#s.session, () => waits.look()), p.orders.watch(() => waits.look())];
     const onAbort = () => waits.wake();
     for (const signal of [cancel, leave]) signal?.addEventListener("abort", onAbort, { once: true });
@@ -44,13 +44,14 @@ class SessionDriver {
     } finally {
       for (const stopWatching of unwatch) stopWatching();
       commits.close();
+      late.forget();
       waits.close();
       for (const signal of [cancel, leave]) signal?.removeEventListener("abort", onAbort);
     }
   }
 
   async #loop(): Promise<State> {
-    const { p, held, effects, commits, intake, announcer, waits, time, leave } = this.#parts;
+    const { p, held, effects, commits, intake, announcer, late, waits, time, leave } = this.#parts;
     const s = this.#s;
     for (const event of held.begin) for (const e of await intake.first(event)) commits.record(e);
     for (let passes = 1; ; passes += 1) {
@@ -69,7 +70,7 @@ class SessionDriver {
       for (const launch of launches) launch?.();
       if (s.grantsDue.length > this.#granted) this.#granted = await giveGrants(p, s, this.#granted);
       await p.breakers.settle();
-      if (effects.isBusy() || this.#hasNews() || nextRetry(s.turn, now) !== null) await this.#idle(now);
+      if (effects.isBusy() || late.isWaiting() || this.#hasNews() || nextRetry(s.turn, now) !== null) await this.#idle(now);
       else if (!(await isHaltLifted(p, s)) && !waits.hasArrived()) return s; // it waits or has ended: a waiting session costs nothing
     }
   }

@@ -6,6 +6,7 @@ import { createChooser } from "./calls/recovery.ts";
 import { SessionCommits } from "./commit.ts";
 import { type EffectContext, EffectsInFlight } from "./effects.ts";
 import { createActionDigests, createJudge } from "./judge.ts";
+import { LateAnswers } from "./late-answers.ts";
 import { createStops } from "./limits/abort-scopes.ts";
 import { steadyTime } from "./limits/time.ts";
 import { Waits } from "./limits/waits.ts";
@@ -25,7 +26,8 @@ export function createParts(p: Ports, held: Held, { limits, cancel, leave = null
   const [waits, stop, time] = [new Waits(p.clock), createStops(), steadyTime(p.clock, s)];
   const effects = new EffectsInFlight(() => waits.wake());
   const [toolDigest, digestAction, choose] = [createToolDigests(p.hash), createActionDigests(s, p.hash), createChooser(p, s)];
-  const decide = createJudge(p, { toolDigest, digestAction, now: time });
+  const late = new LateAnswers({ deadline: waits.deadlines.set, wake: () => effects.settle(() => []) }); // a result without events: the answer may come while a batch is written
+  const decide = createJudge(p, { late, toolDigest, digestAction, now: time });
   const commits = new SessionCommits({ p, held, time, digestAction, onRecord });
   const c: EffectContext = {
     p,
@@ -60,10 +62,11 @@ export function createParts(p: Ports, held: Held, { limits, cancel, leave = null
   function onRecord(event: JournalEvent): void {
     if (event.kind === "turn.ended") {
       stop.renew();
+      late.forget();
       waits.turnEnded();
       intake.turnEnded();
     }
     if (event.kind === "turn.cancel-asked" && event.all) intake.cancelledAll();
   }
-  return { p, held, c, time, decide, commits, effects, waits, intake, announcer: createAnnouncer(c), stop, limits, cancel, leave };
+  return { p, held, c, time, decide, commits, effects, waits, intake, announcer: createAnnouncer(c), late, stop, limits, cancel, leave };
 }

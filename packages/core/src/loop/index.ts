@@ -1,4 +1,3 @@
-export { haltText } from "../journal/view-halts.ts";
 export { type BreakerChange, type BreakersPort, type OpenBreakers, openBreakers } from "./calls/breakers.ts";
 export { followChild, readOpenDelegates, takeUpParents } from "./calls/delegate.ts";
 export { drive } from "./drive.ts";

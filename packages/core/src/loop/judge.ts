@@ -3,7 +3,6 @@
  * G-3 any error denies. G-4 rule 4: while an unknown is open, in any session, a look-alike asks, whatever the policy permits.
  * Rule: Q-1.
  */
-import { orAwaited } from "../gate/fail-closed.ts";
 import { applyContract, applyEdits, type ContractCheck, createActionDigester } from "../gate/request.ts";
 import { findAgentHalt, type Orders } from "../journal/orders.ts";
 import { isSameCall, type OpenUnknown } from "../journal/unknowns.ts";
@@ -15,7 +14,6 @@ import {
   type Ask,
   DEFAULT_KNOWLEDGE,
   DEFAULT_TERMS,
-  type Decision,
   type Digest,
   digestJson,
   ESCALATED,
@@ -38,6 +36,7 @@ import {
 import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
 import { delegateContract } from "./calls/delegate.ts";
 import { createTargetFacts, type ReadTargetFacts } from "./calls/target-facts.ts";
+import type { LateAnswers } from "./late-answers.ts";
 import { toRememberAction } from "./memory/remember.ts";
 import { currentModel } from "./model/retry.ts";
 import { currentSummariser } from "./model/summary-fallback.ts";
@@ -67,9 +66,14 @@ type Needs = Pick<
 >;
 
 /** `now` is the driver's own time, so that what `next` calls due is due here too, whatever is done to the clock. */
-type Looks = Readonly<{ toolDigest: (tool: Tool) => Digest; digestAction: (action: Action) => Digest; now: () => Millis }>;
+type Looks = Readonly<{
+  late: Pick<LateAnswers, "decide">;
+  toolDigest: (tool: Tool) => Digest;
+  digestAction: (action: Action) => Digest;
+  now: () => Millis;
+}>;
 
-export function createJudge(p: Needs, { toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
+export function createJudge(p: Needs, { late, toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
   const aimsOf = createTargetFacts(p);
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
@@ -78,7 +82,7 @@ export function createJudge(p: Needs, { toolDigest, digestAction, now }: Looks):
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
-        ? ask(p, action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf }))
+        ? late.decide(() => p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf })))
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
@@ -217,8 +221,6 @@ function once<T>(work: () => T): () => T {
     return found.value;
   };
 }
-
-const ask = (p: Pick<Ports, "gate">, action: Action, facts: Facts): Decision => orAwaited(() => p.gate.decide(action, facts));
 
 /** Q-12 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {

@@ -14,7 +14,7 @@ export type Move =
   | { readonly kind: "give-up"; readonly call: Call; readonly why: GiveUpReason } // its outcome stays `unknown`
   | { readonly kind: "reconcile-unknown"; readonly unknown: Unknown } // a person wants the tool asked about an old unknown outcome
   | { readonly kind: "expire"; readonly question: Question } // by due time, not by when a timer ran
-  | { readonly kind: "compact"; readonly how: Exclude<CompactionKind, "summarise"> } // make the conversation fit its next request
+  | { readonly kind: "compact"; readonly how: CompactBy } // make the conversation fit its next request
   | { readonly kind: "summarise" } // the same, by a model call of its own
   | { readonly kind: "check-output" } // check the answer against its schema
   | { readonly kind: "recall" } // search the agent's knowledge for the next request
@@ -24,6 +24,8 @@ export type Move =
   | { readonly kind: "start"; readonly followUp: FollowUp } // the next turn, from a queued message
   | { readonly kind: "wait" } // for a person
   | EndMove;
+/** Compactions that need no model call. `own`: by the program's plan. */
+export type CompactBy = Exclude<CompactionKind, "summarise"> | "own";
 export type EndMove = { readonly kind: "end"; readonly ending: Ending; readonly output: string | null; readonly detail: string | null };
 
 /** Why a call whose process was lost is not run again. */

@@ -9,6 +9,7 @@ import { evidence, newLabelEvents } from "./calls/outcome-events.ts";
 import type { SessionCommits } from "./commit.ts";
 import { consume, type EffectContext } from "./effects.ts";
 import { approvalDigest, isDoubtedAsBefore, type Judge } from "./judge.ts";
+import type { LateAnswers } from "./late-answers.ts";
 import type { Stops } from "./limits/abort-scopes.ts";
 import { costOfTurn, settlement } from "./limits/budgets.ts";
 import { RECALLING } from "./memory/recall.ts";
@@ -25,6 +26,7 @@ export type Performing = Readonly<{
   decide: Judge;
   commits: SessionCommits;
   announcer: Announcer;
+  late: LateAnswers;
   stop: Stops;
   limits: Limits;
   cancel: AbortSignal;
@@ -36,8 +38,7 @@ export function performOrAwait(at: Performing, move: Move): boolean | "awaited" 
     return perform(at, move);
   } catch (error) {
     if (!(error instanceof AwaitsGate)) throw error;
-    const name = `gate:${error.key}`;
-    if (!at.c.isInFlight(name)) at.c.launch(name, () => error.answered.then(() => () => []));
+    at.late.wait(error);
     return "awaited";
   }
 }
@@ -71,7 +72,7 @@ function perform(at: Performing, move: Move): boolean {
       stop.stopTurn(move.ending);
       return false;
     case "compact":
-      return recordIfAny(c, compactedEvent(c.s, t, move.how));
+      return recordIfAny(c, compactedEvent(c.p, c.s, t, move.how));
     case "check-output":
       return recordIfAny(c, checkOutput(c.p, t));
     case "recall":

@@ -4,6 +4,7 @@ import type { Inbox } from "../inbox/port.ts";
 import type { Orders } from "../journal/orders.ts";
 import type { Journal } from "../journal/port.ts";
 import type { Knowledge } from "../knowledge/port.ts";
+import type { OwnContextPlan } from "../reason/own-plan.ts";
 import type { Model, Preview } from "../reason/port.ts";
 import type { Counters } from "../reason/tokens.ts";
 import type {
@@ -97,6 +98,8 @@ export type Ports = Readonly<{
   summariser: Model;
   /** Token counters by name. */
   counters: Counters;
+  /** Context plans that the program brings, by the name in an agent's facts; null for an unknown name. */
+  contextPlans: (name: string) => OwnContextPlan | null;
   gate: Gate;
   tools: Tools;
   /** In order; none is the empty list. */

@@ -141,6 +141,27 @@ export function summable(messages: readonly Message[], w: Window, keep: number, 
   return start <= w.from ? null : rangeOf(messages, w.summed, start);
 }
 
+/** Whole units before `upTo` that may go: the newest stays, and what is left does not begin with a reply. */
+export function droppableBefore(messages: readonly Message[], w: Window, upTo: number): MessageRange | null {
+  const trial = { ...w, lines: new Map(w.lines) };
+  let from = w.from;
+  while (trial.from < upTo && dropOldest(messages, trial)) if (trial.from <= upTo) from = trial.from;
+  return rangeOf(messages, w.from, from);
+}
+
+/** Results of the units before `upTo`, but for the newest unit. */
+export const maskableBefore = (messages: readonly Message[], w: Window, upTo: number): MessageRange | null =>
+  rangeOf(messages, w.masked, cutBefore(messages, w, upTo));
+
+/** Units before `upTo`, but for the newest unit; an earlier summary is in the range. */
+export function summableBefore(messages: readonly Message[], w: Window, upTo: number): MessageRange | null {
+  const start = cutBefore(messages, w, upTo);
+  return start <= w.from ? null : rangeOf(messages, w.summed, start);
+}
+
+/** The last place at or before `upTo` where the conversation may be cut: between two units, and before the newest. */
+const cutBefore = (messages: readonly Message[], w: Window, upTo: number): number => unitStart(messages, Math.min(upTo, w.newest));
+
 function rangeOf(messages: readonly Message[], base: number, upTo: number): MessageRange | null {
   if (upTo <= base) return null;
   const entries = messages.slice(base, upTo).map((m) => m.entry); // not in order: words said meanwhile come after the results that were awaited

@@ -7,7 +7,5 @@ export * from "./memory-inbox.ts";
 export * from "./memory-journal.ts";
 export * from "./memory-knowledge.ts";
 export * from "./scripted-model.ts";
-export * from "./view-cases.ts";
-export * as viewJournals from "./view-journals.ts";
 export * from "./world.ts";
 export type { WorldPolicies } from "./world-gate.ts";

@@ -23,6 +23,7 @@ import { takeSession } from "../loop/resume.ts";
 import { listCharges } from "../loop/session/agent-facts.ts";
 import { type FoldCache, NO_FOLDS } from "../loop/session/fold-cache.ts";
 import type { State } from "../loop/state.ts";
+import type { OwnContextPlan } from "../reason/own-plan.ts";
 import type { Model } from "../reason/port.ts";
 import { type Counters, estimates } from "../reason/tokens.ts";
 import {
@@ -86,6 +87,7 @@ export type WorldOptions = Readonly<{
   /** What its turns answer with. */
   output?: Output;
   counters?: Counters;
+  contextPlans?: Readonly<Record<string, OwnContextPlan>>;
   /** Whom the agent of `run`, which is called `tester`, may delegate to, and how deep. */
   delegates?: readonly string[];
   maxDepth?: number;
@@ -220,6 +222,7 @@ export function world(options: WorldOptions): World {
     }
     const shared = {
       counters: options.counters ?? estimates,
+      contextPlans: (name) => options.contextPlans?.[name] ?? null,
       gate,
       middleware: options.middleware ?? [],
       journal: { ...store.journal, append: (a) => around("append", () => store.journal.append(a)) },

@@ -5,7 +5,9 @@ export type ContextPlan =
   /** Results of tools older than the newest `keep` units become one line each; then the oldest units go. */
   | Readonly<{ kind: "mask"; keep: number }>
   /** What is older than the newest `keep` units is summed up by the model; `model` null: the agent's own. */
-  | Readonly<{ kind: "summarise"; keep: number; model: string | null }>;
+  | Readonly<{ kind: "summarise"; keep: number; model: string | null }>
+  /** The program's plan of this name says which messages go, and how; where it says nothing usable, the oldest units go. */
+  | Readonly<{ kind: "own"; plan: string }>;
 export const PLAIN_WINDOW: ContextPlan = Object.freeze({ kind: "window" });
 
 /** How many of the newest units stay as they are, unless said. */

@@ -6,8 +6,8 @@ import { readProject } from "../config/project-toml.ts";
 import { projectScheduleSchema } from "../config/schedule-schema.ts";
 import { loadProject } from "../project/load.ts";
 import { openCalendar } from "../schedules/calendar.ts";
-import { specOf } from "../schedules/declaring.ts";
-import { bookOf } from "../schedules/index.ts";
+import { toScheduleSpec } from "../schedules/declaring.ts";
+import { getScheduleStore } from "../schedules/index.ts";
 import { type DeskStand, openDeskStand } from "../server/fixtures/desk-stand.ts";
 import { COORDINATOR } from "./tools.ts";
 
@@ -53,7 +53,7 @@ async function approve(desk: DeskStand): Promise<string> {
     digest: question.digest,
     answer: { kind: "approve" },
   } as const;
-  await desk.floor.send({ session: question.session, wish: answer, as: desk.people.ann });
+  await desk.sessionDriver.send({ session: question.session, wish: answer, as: desk.people.ann });
   return question.tool;
 }
 async function ended(desk: DeskStand, session: SessionId, turns: number): Promise<string | null> {
@@ -142,9 +142,9 @@ test("W-9 an operator who sees one agent is told of one, and of no session, figu
   expect(await look("list_sessions")).toMatchObject({ count: 1, sessions: [{ agent: "clerk" }] });
   expect(await look("query_metrics")).toMatchObject({ sessions: 1, turns: 1, byAgent: [{ name: "clerk", count: 1 }] });
   expect(await look("list_approvals")).toMatchObject({ count: 0 });
-  const spec = (agent: string) => specOf(projectScheduleSchema.parse({ agent, cron: "0 2 * * *" }), "ann", openCalendar());
+  const spec = (agent: string) => toScheduleSpec(projectScheduleSchema.parse({ agent, cron: "0 2 * * *" }), "ann", openCalendar());
   const schedules = ["clerk", "other"].map((agent) => ({ name: `${agent}-nightly`, spec: spec(agent), from: "orgate.toml" }));
-  await bookOf(desk.runtime.place).declare(schedules, { kind: "user", id: "ann" });
+  await getScheduleStore(desk.runtime.place).declare(schedules, { kind: "user", id: "ann" });
   expect(await look("list_schedules")).toMatchObject({
     count: 1,
     more: false,
@@ -239,7 +239,7 @@ test("W-35 whoever spoke in the session above a coordinator that was delegated t
     open.push(desk);
     const { session } = await desk.runtime.sessions.create({ agent: "boss", principal: { kind: "user", id: "ann" } });
     expect((await desk.say(session, "look around")).output).toBeNull();
-    if (steered) await desk.floor.send({ session, wish: { kind: "steer", text: "and tell me" }, as: desk.people.ben });
+    if (steered) await desk.sessionDriver.send({ session, wish: { kind: "steer", text: "and tell me" }, as: desk.people.ben });
     const over = ended(desk, session, 1);
     await approve(desk);
     expect(await over).toContain(told);

@@ -28,7 +28,7 @@ export const COORDINATOR = "coordinator";
 
 export type CoordinatorPorts = FleetPorts &
   CallerAccessPorts &
-  Readonly<{ runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">; floor: Pick<SessionDriver, "send" | "outcome"> }>;
+  Readonly<{ runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">; sessionDriver: Pick<SessionDriver, "send" | "outcome"> }>;
 
 export type CoordinatorTools = Readonly<{
   tools: readonly Tool[];
@@ -202,8 +202,8 @@ const actors = (heard: Heard): readonly Tool[] => [
       const { principal, person } = voices.speaker;
       const once = `run-${sha256(key).slice(-40)}`;
       const { session: opened } = await ports.runtime.sessions.create({ agent, id: once, principal });
-      await ports.floor.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id: intentId(once) });
-      const outcome = await ports.floor.outcome(opened, intentId(once), WAIT_MS, signal);
+      await ports.sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id: intentId(once) });
+      const outcome = await ports.sessionDriver.outcome(opened, intentId(once), WAIT_MS, signal);
       return { agent, session: opened, ...(await toldOf(ports, opened, outcome)) };
     },
   }),
@@ -222,7 +222,7 @@ const actors = (heard: Heard): readonly Tool[] => [
       mayOrThrow(voices, work.cancelIn(found), `cancel \`${id}\``);
       const wish = { kind: "cancel", reason } as const;
       const sent = { session: found.session, wish, as: voices.speaker.person, id: intentId(`cancel-${sha256(key).slice(-40)}`) };
-      const { entry } = await ports.floor.send(sent);
+      const { entry } = await ports.sessionDriver.send(sent);
       return { session: id, cancelled: entry !== null, note: entry === null ? "whoever holds the session has not taken it yet" : "" };
     },
   }),

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { personsOf } from "../store/open-read-only.ts";
+import { openPersons } from "../store/open-read-only.ts";
 import type { Given } from "../terminal/command.ts";
 import type { Tone } from "../terminal/paint.ts";
 import type { Screen } from "../terminal/screen.ts";
@@ -69,7 +69,7 @@ export function stageOf(folder: string, screen: Screen, given: Given): Stage {
       const text = existsSync(path) ? readFileSync(path, "utf8") : "";
       return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
     },
-    enter: (person) => void personsOf(env).create(person),
+    enter: (person) => void openPersons(env).create(person),
     clear() {
       for (const child of running) child.kill();
     },

@@ -25,7 +25,7 @@ type Specifier = Readonly<{ text: string; required: boolean }>;
 
 const MOST_CACHED = 10_000;
 /** What was made of a file's text, for as long as the file stays what it is. Null where there is none that can be read. */
-export function fromText<T>(make: (text: string) => T): (file: string) => T | null {
+export function findImports<T>(make: (text: string) => T): (file: string) => T | null {
   const cache = new Map<string, Readonly<{ stamp: string; value: T }>>();
   return (file) => {
     const stat = statSync(file, { throwIfNoEntry: false });
@@ -41,7 +41,7 @@ export function fromText<T>(make: (text: string) => T): (file: string) => T | nu
 }
 
 /** `entries` are absolute. The result holds files and folders below `root`, there or not, without the entries themselves. */
-export function importedFiles(entries: readonly string[], root: string): readonly string[] {
+export function listImportedFiles(entries: readonly string[], root: string): readonly string[] {
   const places = new Set<string>();
   const seen = new Set<string>();
   const [followed, beside] = [new Set<string>(), new Set<string>()];
@@ -74,7 +74,7 @@ function besides(folder: string, seen: Set<string>): readonly string[] {
   return folder.split(sep).includes("node_modules") ? above : [join(folder, "node_modules"), join(folder, "package.json"), ...above];
 }
 
-const specifiersIn = fromText((text): readonly Specifier[] =>
+const specifiersIn = findImports((text): readonly Specifier[] =>
   [...text.matchAll(SPECIFIER)]
     .filter(([, , url, , said = ""]) => url === undefined || CODE.test(said.replace(/[?#].*$/, "")))
     .map(([, word = "", , , said = ""]) => ({ text: said, required: word.startsWith("require") }))
@@ -140,7 +140,7 @@ function nearestPackage(from: string): Readonly<{ folder: string; settings: Sett
 const foldersAbove = (folder: string): readonly string[] =>
   dirname(folder) === folder ? [folder] : [folder, ...foldersAbove(dirname(folder))];
 
-const settingsOf = fromText((text): Settings | null => {
+const settingsOf = findImports((text): Settings | null => {
   try {
     return recordOf(JSON.parse(text));
   } catch {

@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { describeFault, FaultError } from "@orgate/core";
 import { fileFault } from "../files/file-fault.ts";
 import { isBelow } from "../files/text-file.ts";
-import { isProtectedBy, protectedPlaces, protectLoadedFile } from "./protected-paths.ts";
+import { findProtectedPlaces, isProtectedBy, protectLoadedFile } from "./protected-paths.ts";
 
 /** Sorted, each once. A glob passes over tests and declarations; a path that is spelled out must be there. */
 export function matchProjectFiles(root: string, patterns: readonly string[], setting: string): readonly string[] {
@@ -103,7 +103,7 @@ const fromProtectedPlaces: ResolveHookSync = (specifier, context, next) => {
   const path = fileURLToPath(found.url);
   for (const [root, known] of guardedRoots) {
     if (!isBelow(path, root) || isProtectedBy(known, path)) continue;
-    const places = protectedPlaces(root);
+    const places = findProtectedPlaces(root);
     guardedRoots.set(root, places);
     if (!isProtectedBy(places, path))
       throw fileFault({
@@ -119,7 +119,7 @@ const LOAD_MS = 30_000;
 export async function importModule(file: string, root: string, withinMs = LOAD_MS): Promise<object> {
   if (guardedRoots.size === 0) registerHooks({ resolve: fromProtectedPlaces });
   protectLoadedFile(root, file);
-  if (!guardedRoots.has(root)) guardedRoots.set(root, protectedPlaces(root));
+  if (!guardedRoots.has(root)) guardedRoots.set(root, findProtectedPlaces(root));
   const hooks = registerHooks({ resolve: withOwnPackages });
   try {
     return await loadedInTime(import(pathToFileURL(file).href), withinMs);

@@ -28,7 +28,7 @@ import {
 import { basename, dirname, isAbsolute, join, parse, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
 import { aList, assertArguments, objectWith, text } from "../node/argument-checks.ts";
-import { isWalked, listFilesUnder, matchesName, namePatterns, PROTECTED_NAMES, protectedPlaces } from "./protected-paths.ts";
+import { findProtectedPlaces, isWalked, listFilesUnder, matchesName, namePatterns, PROTECTED_NAMES } from "./protected-paths.ts";
 
 export type PathGuardOptions = Readonly<{
   /** The project's folder. */
@@ -68,7 +68,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
   const own = options.places?.map((name) => join(root, name)) ?? null;
   const also = options.also.map((path) => resolve(root, path));
   /** Looked at each time: what modules import changes while their author works on them. */
-  const placesNow = (): readonly string[] => [...(own ?? protectedPlaces(root)), ...also];
+  const placesNow = (): readonly string[] => [...(own ?? findProtectedPlaces(root)), ...also];
 
   const judge = (path: string): PathVerdict => survey()(path);
   const whyNot = (real: string): string | null => surveyed()(real);

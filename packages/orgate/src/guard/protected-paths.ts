@@ -12,7 +12,7 @@ import { readJson } from "@orgate/core/vocab";
 import { toConfig } from "../config/config.ts";
 import { isBelow, realPath } from "../files/text-file.ts";
 import { readToml } from "../files/toml-text.ts";
-import { fromText, importedFiles, isCode } from "./imported-files.ts";
+import { findImports, isCode, listImportedFiles } from "./imported-files.ts";
 
 /** Below a project's folder. `.policies.*` is where `orgate policy apply` puts things while it replaces `policies/`. */
 export const PROTECTED: readonly string[] = [
@@ -69,7 +69,7 @@ export const NEVER_READ: readonly string[] = [
 export const PROTECTED_NAMES: ReadonlySet<string> = new Set([".git", "node_modules"]);
 
 /** A glob by the folder that it looks into. One that looks into every folder names the project's own; one for names in that folder none. */
-export const placesOf = (patterns: readonly string[]): readonly string[] =>
+export const resolvePlaces = (patterns: readonly string[]): readonly string[] =>
   patterns.flatMap((pattern) => {
     const steps = pattern.split("/").filter((step) => step !== "" && step !== ".");
     const glob = steps.findIndex((step) => /[*?[{!]/.test(step));
@@ -79,7 +79,7 @@ export const placesOf = (patterns: readonly string[]): readonly string[] =>
 
 /** Patterns for names in the project's own folder: a file that one fits is loaded the next time. */
 export const namePatterns = (root: string): readonly string[] =>
-  patternsOf(root).filter((pattern) => /[*?[{!]/.test(pattern) && placesOf([pattern]).length === 0);
+  patternsOf(root).filter((pattern) => /[*?[{!]/.test(pattern) && resolvePlaces([pattern]).length === 0);
 
 /** What was loaded by name rather than by `orgate.toml`, by project. */
 const loadedFiles = new Map<string, Set<string>>();
@@ -89,10 +89,10 @@ export function protectLoadedFile(root: string, file: string): void {
 }
 
 /** Files and folders, absolute, there or not; what lies below one is protected with it. `root`: its links resolved. */
-export function protectedPlaces(root: string): readonly string[] {
+export function findProtectedPlaces(root: string): readonly string[] {
   const named = [
     ...PROTECTED.map((name) => join(root, name)),
-    ...placesOf(patternsOf(root)).map((place) => resolve(root, place)),
+    ...resolvePlaces(patternsOf(root)).map((place) => resolve(root, place)),
     ...namePatterns(root).flatMap((pattern) => globSync(pattern, { cwd: root }).map((name) => join(root, name))),
     ...(loadedFiles.get(root) ?? []),
     ...gitPrograms(root),
@@ -102,7 +102,7 @@ export function protectedPlaces(root: string): readonly string[] {
   const programs = [join(root, ".mcp.json"), ...files.filter((file) => file.endsWith(".clad.toml"))].flatMap((file) =>
     programsNamedIn(file, root),
   );
-  return [...new Set([...named, ...programs, ...importedFiles([...files, ...programs].filter(isCode), root)])];
+  return [...new Set([...named, ...programs, ...listImportedFiles([...files, ...programs].filter(isCode), root)])];
 }
 
 /** Whether a path is, or lies below, one of these. */
@@ -125,7 +125,7 @@ export function listFilesUnder(place: string): readonly string[] {
     .flatMap(listFilesUnder);
 }
 
-const patternsIn = fromText((text): readonly string[] => {
+const patternsIn = findImports((text): readonly string[] => {
   const toml = readToml(text);
   const read = toml.kind === "toml" ? toConfig(toml.value, "/", "orgate.toml") : null;
   return read?.kind === "config"
@@ -144,7 +144,7 @@ function gitPrograms(root: string): readonly string[] {
   return [...(leads === undefined ? [] : [folder]), ...paths];
 }
 
-const textIn = fromText((text) => text);
+const textIn = findImports((text) => text);
 const textOf = (file: string): string => textIn(file) ?? "";
 
 const SCRIPT = /\.(?:py|rb|sh|bash|pl|php|lua|ps1)$/;
@@ -182,7 +182,7 @@ function wordsIn(value: unknown, key: string): readonly Word[] {
 }
 
 /** `.mcp.json`, or a manifest. */
-const wordsOf = fromText((text): readonly Word[] => {
+const wordsOf = findImports((text): readonly Word[] => {
   const json = readJson(text);
   if (json.kind === "json") return wordsIn(json.value, "");
   const toml = readToml(text);

@@ -21,9 +21,9 @@ export const KEY_FILE = "ORGATE_SECRETS_KEY_FILE";
 const LEAST = 8;
 
 /** Undefined: there is none of that name. */
-export type SecretsLook = SecretsPort & Readonly<{ find(name: string): Promise<string | undefined> }>;
+export type SecretsReader = SecretsPort & Readonly<{ find(name: string): Promise<string | undefined> }>;
 
-export function openSecrets(store: SecretStore, env: Env, ask: AskHidden): SecretsLook {
+export function openSecrets(store: SecretStore, env: Env, ask: AskHidden): SecretsReader {
   let opened: Promise<Secrets> | null = null;
   const open = async (): Promise<Secrets> => store.open(await passphraseFor(env, ask, "passphrase of the secrets: "));
   const find = async (name: string): Promise<string | undefined> =>

@@ -2,7 +2,15 @@ import type { Json, JsonObject } from "@orgate/core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { type Catalogue, catalogueDigest, differences, differenceText, parseCatalogue, readCatalogue, toToolName } from "./catalogue.ts";
+import {
+  type Catalogue,
+  catalogueDigest,
+  compareCatalogues,
+  differenceText,
+  parseCatalogue,
+  readCatalogue,
+  toToolName,
+} from "./catalogue.ts";
 import { makeStand } from "./fixtures/mcp-stand.ts";
 import { buildServerTools } from "./hub.ts";
 
@@ -156,13 +164,13 @@ test("T-33 what differs is told by tool and part; the order in which a server li
     tool("c", { inputSchema: { type: "object", properties: {} } }),
     tool("b", { description: "other" }),
   );
-  expect(differences(was, now, sha256).map(differenceText)).toEqual([
+  expect(compareCatalogues(was, now, sha256).map(differenceText)).toEqual([
     "a is gone",
     "b has changed: what it says it does",
     "c has changed: its arguments",
     "d has changed: its hints",
     "e is new",
   ]);
-  expect(differences(null, was, sha256).map((d) => d.kind)).toEqual(["new", "new", "new", "new"]);
+  expect(compareCatalogues(null, was, sha256).map((d) => d.kind)).toEqual(["new", "new", "new", "new"]);
   expect(catalogueDigest(of(tool("a"), tool("b")), sha256)).toBe(catalogueDigest(of(tool("b"), tool("a")), sha256));
 });

@@ -19,7 +19,7 @@ import {
 import * as z from "zod";
 
 /** As the server said it, less what nobody uses. */
-export type Offered = Readonly<{
+export type OfferedTool = Readonly<{
   name: string;
   description: string;
   inputSchema: JsonObject;
@@ -27,7 +27,7 @@ export type Offered = Readonly<{
   /** What the server says of itself (`readOnlyHint`): shown to people, used for nothing. */
   hints: JsonObject;
 }>;
-export type Catalogue = Readonly<{ server: string; tools: readonly Offered[] }>;
+export type Catalogue = Readonly<{ server: string; tools: readonly OfferedTool[] }>;
 
 export const MAX_TOOLS = 500;
 const MAX_NAME = 128;
@@ -50,7 +50,7 @@ const listed = z.looseObject({
 /** Untrusted JSON of `tools/list` to a catalogue, by name; a string says why there is none. */
 export function parseCatalogue(server: string, tools: readonly unknown[]): Catalogue | string {
   if (tools.length > MAX_TOOLS) return `it offers ${tools.length} tools, and ${MAX_TOOLS} are the most`;
-  const offered: Offered[] = [];
+  const offered: OfferedTool[] = [];
   for (const [i, one] of tools.entries()) {
     const read = listed.safeParse(one);
     if (!read.success)
@@ -62,7 +62,7 @@ export function parseCatalogue(server: string, tools: readonly unknown[]): Catal
 }
 
 /** Everything that a person accepts, and nothing else. */
-export const offeredDigest = (tool: Offered, hash: Hash): Digest => digestJson(tool, hash);
+export const offeredDigest = (tool: OfferedTool, hash: Hash): Digest => digestJson(tool, hash);
 export const catalogueDigest = ({ tools }: Catalogue, hash: Hash): Digest => digestJson(tools, hash);
 
 // ── names ──
@@ -73,7 +73,7 @@ export function toToolName(server: string, name: string, hash: Hash): string {
   return plain.length <= 64 ? plain : `${plain.slice(0, 55)}_${hash(name).slice(0, 8)}`;
 }
 
-export type Usable = Readonly<{
+export type UsableTool = Readonly<{
   kind: "usable";
   name: string;
   description: string;
@@ -81,13 +81,13 @@ export type Usable = Readonly<{
   outputSchema: JsonObject | null;
 }>;
 /** What becomes of one offer. */
-export type Reading = Readonly<{ offered: Offered; digest: Digest; name: string }> &
-  (Usable | Readonly<{ kind: "refused"; reason: string }>);
+export type CatalogueEntry = Readonly<{ offered: OfferedTool; digest: Digest; name: string }> &
+  (UsableTool | Readonly<{ kind: "refused"; reason: string }>);
 
 /** Every tool of a catalogue: as the model and the gate will know it, or why not. */
-export function readCatalogue(catalogue: Catalogue, hash: Hash): readonly Reading[] {
+export function readCatalogue(catalogue: Catalogue, hash: Hash): readonly CatalogueEntry[] {
   const named = catalogue.tools.map((offered) => ({ offered, name: toToolName(catalogue.server, offered.name, hash) }));
-  return named.map(({ offered, name }): Reading => {
+  return named.map(({ offered, name }): CatalogueEntry => {
     const at = { offered, digest: offeredDigest(offered, hash), name };
     const twins = named.filter((other) => other.name === name).map((other) => escapeHidden(other.offered.name));
     if (twins.length > 1)
@@ -104,7 +104,7 @@ export function readCatalogue(catalogue: Catalogue, hash: Hash): readonly Readin
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-function troubleIn({ name, inputSchema, outputSchema }: Offered, ours: string): string | null {
+function troubleIn({ name, inputSchema, outputSchema }: OfferedTool, ours: string): string | null {
   if (name === "" || name.length > MAX_NAME || escapeHidden(name) !== name) return "its name is empty, too long or holds hidden characters";
   if (!TOOL_NAME.test(ours)) return "its name cannot be made one of ours";
   for (const schema of [inputSchema, outputSchema ?? {}]) {
@@ -140,14 +140,14 @@ const LEFT_OUT = "[hidden markup left out]";
 
 /** What a person would not see is taken out or shown. Cut first: however long a server's words are, to read them takes no longer (T-34). */
 export function cleanText(text: string, limit: number): string {
-  const shown = shortened(text, limit * 2)
+  const shown = truncate(text, limit * 2)
     .replaceAll(MARKUP, LEFT_OUT)
     .replaceAll(TAG, (tag) => (HIDING.test(tag) ? LEFT_OUT : tag));
-  return shortened(escapeHiddenLines(shown).trim(), limit);
+  return truncate(escapeHiddenLines(shown).trim(), limit);
 }
 
 /** Never inside a character. */
-export function shortened(text: string, limit: number): string {
+export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const end = (text.charCodeAt(limit - 1) & 0xfc00) === 0xd800 ? limit - 1 : limit;
   return `${text.slice(0, end)} [${text.length - end} more characters left out]`;
@@ -178,18 +178,18 @@ const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions"]
 
 // ── differences ──
 
-export type Difference = Readonly<{ tool: string }> &
+export type CatalogueDifference = Readonly<{ tool: string }> &
   Readonly<
-    | { kind: "new"; now: Offered }
-    | { kind: "changed"; was: Offered; now: Offered /** Which of its parts. */; parts: readonly (keyof Offered)[] }
-    | { kind: "removed"; was: Offered }
+    | { kind: "new"; now: OfferedTool }
+    | { kind: "changed"; was: OfferedTool; now: OfferedTool /** Which of its parts. */; parts: readonly (keyof OfferedTool)[] }
+    | { kind: "removed"; was: OfferedTool }
   >;
 
 /** By name. `accepted` null: nothing was. */
-export function differences(accepted: Catalogue | null, now: Catalogue, hash: Hash): readonly Difference[] {
+export function compareCatalogues(accepted: Catalogue | null, now: Catalogue, hash: Hash): readonly CatalogueDifference[] {
   const was = new Map((accepted?.tools ?? []).map((tool) => [tool.name, tool]));
   const is = new Map(now.tools.map((tool) => [tool.name, tool]));
-  return [...new Set([...was.keys(), ...is.keys()])].sort().flatMap((tool): readonly Difference[] => {
+  return [...new Set([...was.keys(), ...is.keys()])].sort().flatMap((tool): readonly CatalogueDifference[] => {
     const [before, after] = [was.get(tool), is.get(tool)];
     if (before === undefined) return after === undefined ? [] : [{ kind: "new", tool, now: after }];
     if (after === undefined) return [{ kind: "removed", tool, was: before }];
@@ -200,10 +200,10 @@ export function differences(accepted: Catalogue | null, now: Catalogue, hash: Ha
     return [{ kind: "changed", tool, was: before, now: after, parts }];
   });
 }
-const PARTS: readonly (keyof Offered)[] = ["description", "inputSchema", "outputSchema", "hints"];
+const PARTS: readonly (keyof OfferedTool)[] = ["description", "inputSchema", "outputSchema", "hints"];
 
 /** One line each. */
-export function differenceText(d: Difference): string {
+export function differenceText(d: CatalogueDifference): string {
   const name = escapeHidden(d.tool);
   switch (d.kind) {
     case "new":
@@ -214,7 +214,7 @@ export function differenceText(d: Difference): string {
       return `${name} has changed: ${d.parts.map((part) => WORDS[part]).join(", ")}`;
   }
 }
-const WORDS: Readonly<Record<keyof Offered, string>> = {
+const WORDS: Readonly<Record<keyof OfferedTool, string>> = {
   name: "it is offered more than once",
   description: "what it says it does",
   inputSchema: "its arguments",

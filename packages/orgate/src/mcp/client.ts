@@ -13,7 +13,7 @@ import type { Client, RequestOptions, StreamableHTTPClientTransport } from "@mod
 import { escapeHidden, type JsonObject } from "@orgate/core";
 import * as z from "zod";
 import { makeOAuthProvider, openSignIns } from "./auth.ts";
-import { MAX_TOOLS, shortened } from "./catalogue.ts";
+import { MAX_TOOLS, truncate } from "./catalogue.ts";
 import type { Launch, McpServer } from "./config.ts";
 import { MAX_MESSAGE_BYTES, type McpReach, serverFetch } from "./fetch.ts";
 import { type ProtocolEra, versionOptions } from "./protocol-versions.ts";
@@ -76,7 +76,7 @@ export async function connectMcp({ server, launch, settings, hooks, era, signal 
   const roots = { roots: [{ uri: pathToFileURL(root).href, name: "project" }] };
   if (server.roots) client.setRequestHandler("roots/list", () => roots);
   const refuse = (method: string): never => {
-    hooks.onAsked(shortened(escapeHidden(method), 100));
+    hooks.onAsked(truncate(escapeHidden(method), 100));
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.MethodNotFound, "orgate lets no server ask a model or a person");
   };
   client.fallbackRequestHandler = async ({ method }) => refuse(method);

@@ -5,7 +5,7 @@
  * T-38 A tool whose marks break the protocol's rules is refused over HTTP, with the reason; the server's other tools go on.
  */
 import { escapeHidden, type Json, type JsonObject } from "@orgate/core";
-import { shortened } from "./catalogue.ts";
+import { truncate } from "./catalogue.ts";
 
 /** An argument, by where it stands in `arguments`, and the header it travels in. */
 export type MirroredArgument = Readonly<{ path: readonly string[]; header: string }>;
@@ -36,7 +36,7 @@ export function mirroredArguments(inputSchema: JsonObject): readonly MirroredArg
   };
   const marked = (schema: JsonObject, path: readonly string[] | null): string | null => {
     const header = schema[MARK] ?? null;
-    const shown = shortened(escapeHidden(JSON.stringify(header)), 80);
+    const shown = truncate(escapeHidden(JSON.stringify(header)), 80);
     if (path === null || path.length === 0) return `\`${MARK}\` ${shown} stands where no argument of its own is`;
     const at = escapeHidden(path.join("."));
     if (typeof header !== "string" || !TOKEN.test(header)) return `\`${MARK}\` ${shown} of \`${at}\` is no name of a header`;

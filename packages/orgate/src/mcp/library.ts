@@ -9,13 +9,13 @@ import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
 import { httpReach } from "../toolclad/running/running.ts";
 import { type Authorize, openSignIns, signIn } from "./auth.ts";
-import { type Catalogue, differences } from "./catalogue.ts";
+import { type Catalogue, compareCatalogues } from "./catalogue.ts";
 import { loadMcpClient } from "./client.ts";
 import { type McpServer, parseServer, resolveLaunch } from "./config.ts";
 import { mcpHub, type ServerTools } from "./hub.ts";
 import { mcpLink } from "./link.ts";
 
-export type { Catalogue as McpCatalogue, Difference as McpDifference } from "./catalogue.ts";
+export type { Catalogue as McpCatalogue, CatalogueDifference as McpDifference } from "./catalogue.ts";
 
 export type McpSettings = Readonly<{
   /** Where `${VAR}` of entries comes from; `process.env` unless given. */
@@ -28,7 +28,7 @@ export type McpOptions = McpSettings &
   Readonly<{
     /** By name, each as `mcpServers` of `.mcp.json` has it. */
     servers: Readonly<Record<string, JsonObject>>;
-    /** What was accepted of each, by name: as `offeredByMcp` returned it and somebody looked at it. Kept in a file beside the code. */
+    /** What was accepted of each, by name: as `listOfferedTools` returned it and somebody looked at it. Kept in a file beside the code. */
     accepted: Readonly<Record<string, Catalogue>>;
   }>;
 
@@ -57,14 +57,14 @@ export function openMcp(options: McpOptions): Mcp {
   const of = (server: string): ServerTools => {
     const found = hub.toolsOf(server);
     if (found === null)
-      throw usage(`nothing was accepted of MCP server \`${server}\``, "`offeredByMcp` tells what it offers: pass it as `accepted`");
+      throw usage(`nothing was accepted of MCP server \`${server}\``, "`listOfferedTools` tells what it offers: pass it as `accepted`");
     return found;
   };
   return { tools: (server) => of(server).tools, refused: (server) => of(server).refused, close: hub.close };
 }
 
 /** Starts the server, asks what it offers now, and ends it. */
-export async function offeredByMcp(name: string, entry: JsonObject, given: McpSettings = {}): Promise<Catalogue> {
+export async function listOfferedTools(name: string, entry: JsonObject, given: McpSettings = {}): Promise<Catalogue> {
   const server = mustBeServer(name, entry);
   const link = mcpLink({ server, accepted: null, ...settingsOf(given), hash: sha256 });
   try {
@@ -74,8 +74,8 @@ export async function offeredByMcp(name: string, entry: JsonObject, given: McpSe
   }
 }
 
-export const mcpDifferences = (accepted: Catalogue | null, now: Catalogue): ReturnType<typeof differences> =>
-  differences(accepted, now, sha256);
+export const compareMcpCatalogues = (accepted: Catalogue | null, now: Catalogue): ReturnType<typeof compareCatalogues> =>
+  compareCatalogues(accepted, now, sha256);
 
 /** Signs in at a server that wants OAuth. `authorize` sends the person to the address, and answers with the parameters they came back with. */
 export async function signInMcp(

@@ -3,7 +3,7 @@ import { callId, callKey, epoch, type Json, type JsonObject, sessionId, type Too
 import type { InvocationResult } from "@orgate/core/contracts";
 import { afterEach, describe, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { differences, differenceText, offeredDigest } from "./catalogue.ts";
+import { compareCatalogues, differenceText, offeredDigest } from "./catalogue.ts";
 import { makeStand, type Stand } from "./fixtures/mcp-stand.ts";
 import { buildServerTools } from "./hub.ts";
 import type { CallOptions, McpLink } from "./link.ts";
@@ -86,7 +86,7 @@ describe("what was accepted", () => {
       expect(await call(link, "stay")).toMatchObject({ kind: "answered" });
       expect(s.heard().filter((line) => line.startsWith("call"))).toEqual(["call stay"]);
       const now = await link.catalogue(NEVER);
-      expect(differences(accepted, now, sha256).map(differenceText)).toEqual(["look has changed: it is offered more than once"]);
+      expect(compareCatalogues(accepted, now, sha256).map(differenceText)).toEqual(["look has changed: it is offered more than once"]);
     }
   });
 

@@ -15,7 +15,7 @@ import { untilAborted } from "../node/abort.ts";
 import type { Env } from "../node/env.ts";
 import { errorMessage } from "../node/error-message.ts";
 import { isSignInNeeded } from "./auth.ts";
-import { type Catalogue, offeredDigest, parseCatalogue, shortened } from "./catalogue.ts";
+import { type Catalogue, offeredDigest, parseCatalogue, truncate } from "./catalogue.ts";
 import { connectMcp, type McpClientSettings, type McpConnection, type Progress } from "./client.ts";
 import { type Launch, type McpServer, resolveLaunch } from "./config.ts";
 import { mirroredArguments, mirrorHeaders } from "./headers.ts";
@@ -308,7 +308,7 @@ function startTrouble(error: unknown, launch: Launch): Readonly<{ detail: string
     return { detail, hint, again: false };
   }
   const code = codeOf(error);
-  const said = shortened(launch.hide(wordsOf(error)), 500);
+  const said = truncate(launch.hide(wordsOf(error)), 500);
   if (code === "ENOENT" || code === "EACCES")
     return { detail: `it cannot be started (${code})`, hint: "is its program installed, and on the path?", again: false };
   if (isRefusal(error)) return { detail: "it wants us to sign in, or refuses us", hint: SIGN_IN, again: false };
@@ -325,7 +325,7 @@ const NOBODY = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH"
 
 /** What became of a call that was handed over. In doubt it was sent. */
 function callTrouble(error: unknown, launch: Launch, connection: McpConnection): Trouble {
-  const detail = shortened(launch.hide(wordsOf(error)), 2_000);
+  const detail = truncate(launch.hide(wordsOf(error)), 2_000);
   const code: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;
   if (typeof code === "number" && statusOf(error) === null) return { kind: "answered", detail: `${detail} (${code})` };
   const status = statusOf(error);

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { type Digest, type Hash, readJson, toCanonicalJson } from "@orgate/core";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
-import { type Catalogue, catalogueDigest, type Offered } from "./catalogue.ts";
+import { type Catalogue, catalogueDigest, type OfferedTool } from "./catalogue.ts";
 
 const MAX_BYTES = 64 * 1024 * 1024;
 /** What trust in a catalogue is given to. */
 export const toolsSubject = (server: string): string => `mcp-tools:${server}`;
 
 const object = z.record(z.string(), z.json());
-const offered: z.ZodType<Offered> = z.strictObject({
+const offered: z.ZodType<OfferedTool> = z.strictObject({
   name: z.string(),
   description: z.string(),
   inputSchema: object,

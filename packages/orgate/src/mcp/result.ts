@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { escapeHidden, type Json, type JsonObject, toCanonicalJson } from "@orgate/core";
 import * as z from "zod";
-import { shortened } from "./catalogue.ts";
+import { truncate } from "./catalogue.ts";
 
 const json: z.ZodType<Json> = z.json();
 const block = z.looseObject({ type: z.string() });
@@ -26,12 +26,12 @@ export function readMcpAnswer(raw: unknown, maxBytes: number, hide: (text: strin
   const { content, structuredContent, isError } = read.data;
   const text = hide(content.map(blockText).join("\n").toWellFormed());
   if (structuredContent === undefined || isError) {
-    const cut = shortened(text, maxBytes);
+    const cut = truncate(text, maxBytes);
     return { output: cut, isError, truncated: cut !== text };
   }
   const structured = hidden(structuredContent, hide);
   if (toCanonicalJson(structured).length <= maxBytes) return { output: structured, isError, truncated: false };
-  return { output: shortened(toCanonicalJson(structured), maxBytes), isError, truncated: true };
+  return { output: truncate(toCanonicalJson(structured), maxBytes), isError, truncated: true };
 }
 
 /** In what it calls things too. */
@@ -78,4 +78,4 @@ function bytesText(what: string, mimeType: string, base64: string): string {
   return `[${what}, ${shown(mimeType) || "of no type"}, ${bytes.length} bytes, sha256 ${digest}…, not shown]`;
 }
 
-const shown = (value: unknown): string => shortened(escapeHidden(textOf(value)), 200);
+const shown = (value: unknown): string => truncate(escapeHidden(textOf(value)), 200);

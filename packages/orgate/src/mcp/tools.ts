@@ -7,7 +7,7 @@
  */
 import { defineTool, describeFault, escapeHidden, FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "@orgate/core";
 import type { InvocationResult } from "@orgate/core/contracts";
-import { type Reading, shortened, type Usable } from "./catalogue.ts";
+import { type CatalogueEntry, truncate, type UsableTool } from "./catalogue.ts";
 import type { Progress } from "./client.ts";
 import type { ToolOverride } from "./config.ts";
 import { mirroredArguments } from "./headers.ts";
@@ -20,14 +20,14 @@ const MAX_NOTES = 100;
 const NOTE_TEXT = 500;
 
 /** A string says why it is none. */
-export function mcpTool(reading: Reading & Usable, link: McpLink): Tool | string {
+export function mcpTool(reading: CatalogueEntry & UsableTool, link: McpLink): Tool | string {
   const { offered, digest, name, description, inputSchema, outputSchema } = reading;
   const { server } = link;
   const mirrored = server.transport.kind === "http" ? mirroredArguments(offered.inputSchema) : [];
   if (typeof mirrored === "string") return mirrored;
   const said: ToolOverride = { ...server.tools["*"], ...server.tools[offered.name] };
   const { resource, ...plain } = said;
-  const define = (output: Usable["outputSchema"]): Tool =>
+  const define = (output: UsableTool["outputSchema"]): Tool =>
     defineTool({
       name,
       description,
@@ -63,7 +63,7 @@ export function mcpTool(reading: Reading & Usable, link: McpLink): Tool | string
 }
 
 /** What a server says of its results is a promise to us; one that cannot be checked is not worth refusing the tool for: they are untrusted either way. */
-function withOutput(define: (output: Usable["outputSchema"]) => Tool, schema: NonNullable<Usable["outputSchema"]>): Tool {
+function withOutput(define: (output: UsableTool["outputSchema"]) => Tool, schema: NonNullable<UsableTool["outputSchema"]>): Tool {
   try {
     return define(schema);
   } catch (error) {
@@ -108,7 +108,7 @@ function optionsOf(context: ToolContext): CallOptions {
   return {
     signal: context.signal,
     onProgress: ({ progress, total, message }: Progress) =>
-      note("progress", { progress, total, message: message === null ? null : shortened(escapeHidden(message), NOTE_TEXT) }),
+      note("progress", { progress, total, message: message === null ? null : truncate(escapeHidden(message), NOTE_TEXT) }),
     onAsked: (method) => note("refused-request", { method }),
   };
 }

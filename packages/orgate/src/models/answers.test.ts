@@ -7,7 +7,7 @@ import OpenAI from "openai";
 import { zodResponseFormat, zodTextFormat } from "openai/helpers/zod";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { closed, isStrict } from "./answers.ts";
+import { closeObjects, isStrict } from "./answers.ts";
 import { readModelSettings } from "./env.ts";
 import { anthropicWire } from "./fixtures/anthropic-wire.ts";
 import { geminiWire } from "./fixtures/gemini-wire.ts";
@@ -255,7 +255,7 @@ describe("what is asked of a strict provider", () => {
   test("M-11 what is said to be strict is what the provider takes for strict", () =>
     fc.assert(
       fc.property(objects, (one) => {
-        const sent = closed(one);
+        const sent = closeObjects(one);
         if (isStrict(sent)) expect(notStrict(sent, "answer")).toEqual([]);
         expect(JSON.parse(JSON.stringify(sent), dropClosed)).toEqual(JSON.parse(JSON.stringify(one), dropClosed)); // nothing else was changed
       }),

@@ -22,15 +22,15 @@ import {
 
 /** `native`: by the provider's own means, beside tools too. `alone`: so where no tools are offered. `call`: by a call. */
 export type AnswerWay = "native" | "alone" | "call";
-export type Manners = Readonly<{
+export type AnswerWays = Readonly<{
   tools: "native" | "prompted" | "none";
   answers: AnswerWay;
   /** A tool that whoever is below may add for the answer, whatever else is called so: an agent with such a tool answers by a call of ours. */
   answerTool: string | null;
 }>;
-export const NATIVE: Manners = { tools: "native", answers: "native", answerTool: null };
+export const NATIVE: AnswerWays = { tools: "native", answers: "native", answerTool: null };
 
-export function withAnswerWay(model: Model, { tools, answers, answerTool }: Manners): Model {
+export function withAnswerWay(model: Model, { tools, answers, answerTool }: AnswerWays): Model {
   const calling = tools === "prompted" ? promptedCalls(model, { mark: randomBytes(8).toString("hex") }) : advising(model);
   const byCall = ({ tools: offered }: ModelRequest): boolean =>
     answers === "call" ||
@@ -60,7 +60,7 @@ function advising(model: Model): Model {
 }
 
 /** M-11 the schema as it is sent: an object that names its fields has no others. What fits it fits the one that was given, which is what counts. */
-export function closed(schema: JsonObject): JsonObject {
+export function closeObjects(schema: JsonObject): JsonObject {
   return objectOf(close(schema, false));
 }
 

@@ -8,7 +8,7 @@ import type { EmbeddingModelV4 } from "@ai-sdk/provider";
 import { type Embedder, FaultError } from "@orgate/core";
 import { errorMessage } from "../node/error-message.ts";
 import type { ModelSettings } from "./env.ts";
-import { providerStanding } from "./providers.ts";
+import { checkProvider } from "./providers.ts";
 import { redactor } from "./redact.ts";
 import { MAX_ANSWER_BYTES, watchedFetch } from "./wire.ts";
 
@@ -50,7 +50,7 @@ export function embedderFor(id: string, settings: ModelSettings, patienceMs = PA
   const make = Object.hasOwn(MAKERS, word) ? MAKERS[word] : undefined;
   if (make === undefined) throw refuse(`there is no provider \`${word}\` of embeddings; there are: ${Object.keys(MAKERS).join(", ")}`);
   if (name === "") throw refuse(`it names no model of \`${word}\`: write \`${word}/NAME\``);
-  const standing = providerStanding(word, settings);
+  const standing = checkProvider(word, settings);
   if (standing.kind === "unusable") throw refuse(standing.why);
   const { key, base, recipient } = standing;
   const clean = redactor(key === null ? [] : [key]);

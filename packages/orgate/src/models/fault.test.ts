@@ -1,7 +1,7 @@
 import { APICallError, JSONParseError } from "@ai-sdk/provider";
 import { describeFault } from "@orgate/core";
 import { expect, test } from "vitest";
-import { isTransientStatus, retryAfterMs, toFault, troubleOf } from "./fault.ts";
+import { classifyTrouble, isTransientStatus, retryAfterMs, toFault } from "./fault.ts";
 
 const fresh = { status: null, begun: false, now: 0 };
 const coded = (code: string): Error => Object.assign(new Error("fetch failed"), { code });
@@ -21,26 +21,26 @@ test.each([
 ])("M-6 %s, however deep it lies", (code, told) => {
   const wrapped = new APICallError({ message: "x", url: "", requestBodyValues: {}, cause: new TypeError("x", { cause: coded(code) }) });
   for (const error of [coded(code), wrapped, new AggregateError([new Error("x"), coded(code)])]) {
-    expect(troubleOf(error, fresh)).toMatchObject({ ...told, detail: expect.stringContaining(code) });
-    expect(troubleOf(error, { ...fresh, begun: true }).broke).toBe(true);
+    expect(classifyTrouble(error, fresh)).toMatchObject({ ...told, detail: expect.stringContaining(code) });
+    expect(classifyTrouble(error, { ...fresh, begun: true }).broke).toBe(true);
   }
 });
 
 test("M-6 the words of an error are never what decides", () => {
   for (const words of ["429 too many requests", "ECONNRESET", "overloaded", "timeout"])
-    expect(troubleOf(new Error(words), fresh)).toMatchObject({ transient: false, again: false });
+    expect(classifyTrouble(new Error(words), fresh)).toMatchObject({ transient: false, again: false });
   const cyclic = new Error("round");
   cyclic.cause = cyclic;
-  expect(troubleOf(cyclic, fresh)).toMatchObject({ transient: false });
+  expect(classifyTrouble(cyclic, fresh)).toMatchObject({ transient: false });
 });
 
 test("M-4 an answer that cannot be read may have cost something, and is asked for again", () => {
   const unread = new JSONParseError({ text: "{", cause: new Error("x") });
-  expect(troubleOf(unread, fresh)).toMatchObject({ broke: true, again: true, transient: false });
-  expect(troubleOf(new Error("what?"), { ...fresh, status: 200 })).toMatchObject({ broke: true, again: true });
-  expect(troubleOf(called(200, { cause: unread }), fresh)).toMatchObject({ broke: true, again: true });
-  expect(troubleOf(called(400), { ...fresh, begun: true })).toMatchObject({ broke: true, again: true, transient: false });
-  expect(troubleOf(called(400), fresh)).toMatchObject({ broke: false, again: false });
+  expect(classifyTrouble(unread, fresh)).toMatchObject({ broke: true, again: true, transient: false });
+  expect(classifyTrouble(new Error("what?"), { ...fresh, status: 200 })).toMatchObject({ broke: true, again: true });
+  expect(classifyTrouble(called(200, { cause: unread }), fresh)).toMatchObject({ broke: true, again: true });
+  expect(classifyTrouble(called(400), { ...fresh, begun: true })).toMatchObject({ broke: true, again: true, transient: false });
+  expect(classifyTrouble(called(400), fresh)).toMatchObject({ broke: false, again: false });
 });
 
 test("M-6 which statuses, and how long", () => {
@@ -53,14 +53,14 @@ test("M-6 which statuses, and how long", () => {
 });
 
 test("M-6 the cases of the reference shell: 429 and an overload pass by themselves, an answer that is no JSON does not", () => {
-  expect(troubleOf(called(429), fresh)).toMatchObject({ transient: true });
-  expect(troubleOf(called(503, { message: "overloaded" }), fresh)).toMatchObject({ transient: true });
-  for (const status of [502, 504]) expect(troubleOf(called(status), fresh)).toMatchObject({ transient: true });
-  expect(troubleOf(new JSONParseError({ text: "{", cause: new Error("x") }), fresh)).toMatchObject({ transient: false });
+  expect(classifyTrouble(called(429), fresh)).toMatchObject({ transient: true });
+  expect(classifyTrouble(called(503, { message: "overloaded" }), fresh)).toMatchObject({ transient: true });
+  for (const status of [502, 504]) expect(classifyTrouble(called(status), fresh)).toMatchObject({ transient: true });
+  expect(classifyTrouble(new JSONParseError({ text: "{", cause: new Error("x") }), fresh)).toMatchObject({ transient: false });
 });
 
 test("M-4 a fault is one line, bounded, and says whether to try again", () => {
-  const { fault } = toFault(troubleOf(called(503, { message: `busy\n${"x".repeat(2_000)}` }), fresh), (text) => text, {
+  const { fault } = toFault(classifyTrouble(called(503, { message: `busy\n${"x".repeat(2_000)}` }), fresh), (text) => text, {
     id: "p/m",
     host: null,
     addressVariable: null,

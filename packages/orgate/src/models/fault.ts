@@ -23,7 +23,7 @@ export type ModelTrouble = Readonly<{
 }>;
 
 /** What the adapter knows of the call beside the error. */
-export type SeenFault = Readonly<{
+export type FaultContext = Readonly<{
   /** The status of the answer, once there is one; null where the model does not go through our own fetch. */
   status: number | null;
   /** Part of the reply was received. */
@@ -73,7 +73,7 @@ const CODES: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no such host",
 };
 
-export function troubleOf(error: unknown, seen: SeenFault): ModelTrouble {
+export function classifyTrouble(error: unknown, seen: FaultContext): ModelTrouble {
   const own = inChain(error, (one) => (one instanceof WireTrouble ? one.trouble : null));
   if (own !== null) return own;
   const answered = inChain(error, (one) => (APICallError.isInstance(one) && one.statusCode !== undefined ? one : null));
@@ -81,7 +81,7 @@ export function troubleOf(error: unknown, seen: SeenFault): ModelTrouble {
   if (isAnnounced(error)) return announced(error, seen);
   const said = saidIn(error);
   if (said !== null) return announced(said, seen);
-  const code = systemCodeOf(error);
+  const code = findSystemCode(error);
   if (code !== null) return connection(code, seen);
   if (inChain(error, isMalformed) !== null) return broken(seen, "the provider's answer is not what its format says");
   // An error without a type, once the provider had begun to answer, is an answer that could not be read.
@@ -124,7 +124,7 @@ export function retryAfterMs(headers: Readonly<Record<string, string | undefined
 }
 
 /** The provider answered, and said no. */
-function refusal(error: APICallError, seen: SeenFault): ModelTrouble {
+function refusal(error: APICallError, seen: FaultContext): ModelTrouble {
   const status = error.statusCode ?? 0;
   // A provider's own package may know better, by the code in the body: a used-up quota is a 429 that does not pass.
   const transient = isTransientStatus(status) && error.isRetryable && !isUsedUp(error.data);
@@ -163,21 +163,21 @@ const TYPES: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-function announced(error: Announced, seen: SeenFault): ModelTrouble {
+function announced(error: Announced, seen: FaultContext): ModelTrouble {
   const status = error.statusCode ?? null;
   const transient = status !== null && isTransientStatus(status) && error.isRetryable !== false;
   const detail = `the provider broke off${status === null ? "" : ` with ${status}`}: ${error.message}`;
   return { detail, status, retryAfterMs: null, transient, broke: seen.begun, again: transient || (status === null && seen.begun) };
 }
 
-function connection(code: string, seen: SeenFault): ModelTrouble {
+function connection(code: string, seen: FaultContext): ModelTrouble {
   const detail = `${CODES[code] ?? "the connection failed"} (${code})`;
   const transient = NOT_REACHED.has(code) || CUT.has(code);
   const broke = seen.begun || CUT.has(code);
   return { detail, status: null, retryAfterMs: null, transient, broke, again: transient, unreached: !broke };
 }
 
-const broken = (seen: SeenFault, detail: string): ModelTrouble => ({
+const broken = (seen: FaultContext, detail: string): ModelTrouble => ({
   detail,
   status: seen.status,
   retryAfterMs: null,
@@ -200,7 +200,7 @@ function codeOf(error: unknown): string | null {
 }
 
 /** What the system called it; null where it was not the system. */
-export const systemCodeOf = (error: unknown): string | null => inChain(error, codeOf);
+export const findSystemCode = (error: unknown): string | null => inChain(error, codeOf);
 
 const isMalformed = (error: unknown): true | null =>
   JSONParseError.isInstance(error) ||

@@ -12,8 +12,8 @@ import {
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
 import { onAbort, untilAborted } from "../node/abort.ts";
-import { type AnswerWay, type Manners, NATIVE, withAnswerWay } from "./answers.ts";
-import { type ModelTrouble, type Recipient, type SeenFault, toFault, troubleOf, WireTrouble } from "./fault.ts";
+import { type AnswerWay, type AnswerWays, NATIVE, withAnswerWay } from "./answers.ts";
+import { classifyTrouble, type FaultContext, type ModelTrouble, type Recipient, toFault, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
 import { exactRedactor, redactor, redactSecrets } from "./redact.ts";
 import { type Pieces, readPieces } from "./stream-pieces.ts";
@@ -49,7 +49,7 @@ export type LanguageModelOptions = Readonly<{
 }>;
 
 /** What our own providers add: they know their packages, and watch their own wire. */
-export type Inside = Readonly<{
+export type ProviderHooks = Readonly<{
   exactArguments: boolean;
   flagsErrors: boolean;
   splitsSystem: boolean;
@@ -65,7 +65,7 @@ export type Inside = Readonly<{
 export const DEFAULT_PATIENCE: Patience = Object.freeze({ firstByteMs: 180_000, idleMs: 180_000 });
 const MAX_REPLY_CHARS = 8 * 1024 * 1024;
 const VERSIONS: readonly string[] = ["v2", "v3", "v4"];
-const OUTSIDE: Inside = {
+const OUTSIDE: ProviderHooks = {
   exactArguments: false,
   flagsErrors: true,
   splitsSystem: false,
@@ -79,7 +79,7 @@ const OUTSIDE: Inside = {
 const UNTOLD: Omit<Recipient, "id"> = { host: null, addressVariable: null, keyVariable: null };
 
 /** M-15 versions 2 to 4 of the interface are taken; anything else is refused with the reason, before it is asked anything. */
-export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: Inside = OUTSIDE): Model {
+export function languageModel(model: AnyLanguageModel, options: LanguageModelOptions = {}, inside: ProviderHooks = OUTSIDE): Model {
   const id = options.id ?? idOf(model);
   const speaker = speakerOf(model, id);
   if (!VERSIONS.includes(model.specificationVersion))
@@ -131,15 +131,15 @@ function withoutKeys(part: ReplyPart, exact: (text: string) => string): ReplyPar
   return part.kind === "call" ? { ...part, ...clean, id: exact(part.id), tool: exact(part.tool) } : { ...part, ...clean };
 }
 
-const mannersOf = ({ tools, answers }: LanguageModelOptions): Partial<Manners> => ({
+const mannersOf = ({ tools, answers }: LanguageModelOptions): Partial<AnswerWays> => ({
   ...(tools === undefined ? {} : { tools }),
   ...(answers === undefined ? {} : { answers }),
 });
 
-function failure(error: unknown, dog: Watchdog, seen: SeenFault, told: (trouble: ModelTrouble) => FaultError): FaultError {
+function failure(error: unknown, dog: Watchdog, seen: FaultContext, told: (trouble: ModelTrouble) => FaultError): FaultError {
   if (dog.stopped()) return new FaultError({ kind: "model-failed", detail: "stopped", again: false, broke: seen.begun });
   const why: unknown = dog.signal.aborted ? dog.signal.reason : error; // what came of giving up is not what went wrong
-  return told(troubleOf(why, seen));
+  return told(classifyTrouble(why, seen));
 }
 
 type Heard = Pieces & Readonly<{ heard(piece: unknown): void }>;

@@ -9,7 +9,7 @@ import { providerModel } from "./providers.ts";
 type Named = Pick<Agent, "model" | "modelOptions"> & Partial<Pick<Agent, "modelSource">>;
 
 /** `provider/name` to a model, with keys and addresses from these settings. Throws `model-unknown` with what is missing. */
-export function modelsWith(settings: ModelSettings): (agent: Named) => Model {
+export function createModelLookup(settings: ModelSettings): (agent: Named) => Model {
   const find = ({ model, modelOptions }: Named): Model => {
     if (model === ORCHESTRATOR_MODEL) return conductorModel;
     return model.startsWith("offline/")
@@ -33,10 +33,10 @@ export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"];
 
 /** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
 export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
-  modelsWith(readModelSettings(env, folder ?? null))({ model, modelOptions });
+  createModelLookup(readModelSettings(env, folder ?? null))({ model, modelOptions });
 
 /** What the agent's own model is told beside the request means nothing to another provider's. */
-export function onModel(agent: Agent, model: string): Agent {
+export function withModel(agent: Agent, model: string): Agent {
   const isSame = model.split("/")[0] === agent.model.split("/")[0];
   return {
     ...agent,

@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import * as z from "zod";
-import { troubleOf } from "./fault.ts";
+import { classifyTrouble } from "./fault.ts";
 import { redactor } from "./redact.ts";
 import { watchedFetch } from "./wire.ts";
 
@@ -15,7 +15,7 @@ const LOCAL = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 const KNOCK_MS = 1_000;
 
 /** Null: it is not on this machine, or somebody listens. */
-export async function silenceAt(base: string): Promise<string | null> {
+export async function findSilence(base: string): Promise<string | null> {
   const { hostname, port, protocol } = new URL(base);
   if (!LOCAL.test(hostname)) return null;
   const at = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port === "" ? (protocol === "https:" ? 443 : 80) : port) };
@@ -57,7 +57,7 @@ export async function probeProvider(provider: string, base: string, key: string 
     if (error instanceof SyntaxError) return no("its answer is no JSON"); // whose own message quotes a piece of it
     if (error instanceof DOMException) return no(`it does not answer within ${PATIENCE_MS / 1_000} s`);
     // What a server says of itself (a type, a body that is no JSON) may repeat what it was sent.
-    return no(redactor(key === null ? [] : [key])(troubleOf(error, { status: null, begun: false, now: 0 }).detail));
+    return no(redactor(key === null ? [] : [key])(classifyTrouble(error, { status: null, begun: false, now: 0 }).detail));
   }
 }
 

@@ -22,9 +22,9 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import type { Attachment, Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
-import { closed } from "./answers.ts";
+import { closeObjects } from "./answers.ts";
 import { WireTrouble } from "./fault.ts";
-import { detailsOf } from "./thoughts.ts";
+import { readDetails } from "./thoughts.ts";
 
 export type PromptOptions = Readonly<{
   /** Arguments go back as the text they came as. Only packages that are known to take text are given it. */
@@ -62,7 +62,7 @@ export function toCallOptions(request: ModelRequest, options: PromptOptions): La
     temperature,
     maxOutputTokens,
     ...(tools.length === 0 ? {} : { tools, toolChoice: { type: answer?.kind === "call" ? "required" : "auto" } }),
-    ...(answer?.kind === "text" ? { responseFormat: { type: "json", name: "answer", schema: copy(closed(answer.schema)) } } : {}),
+    ...(answer?.kind === "text" ? { responseFormat: { type: "json", name: "answer", schema: copy(closeObjects(answer.schema)) } } : {}),
     ...(Object.keys(options.providerOptions).length === 0 ? {} : { providerOptions: copy(options.providerOptions) }),
   };
 }
@@ -94,7 +94,7 @@ export function toPrompt({ system, context, messages }: Said, wire: Wire): Langu
     else if (message.role === "note") prompt.push(said(message.text));
     else {
       const content = message.parts.flatMap((part) => toContent(part, wire));
-      const details = detailsOf(message.parts);
+      const details = readDetails(message.parts);
       const thought = details === null ? {} : { providerOptions: { openaiCompatible: { reasoning_details: copy<JSONValue>(details) } } };
       if (content.length > 0) prompt.push({ role: "assistant", content, ...thought });
     }

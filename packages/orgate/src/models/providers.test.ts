@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { Json, JsonObject } from "@orgate/core";
 import { afterEach, describe, expect, test } from "vitest";
 import { readModelSettings } from "./env.ts";
-import { PROVIDERS, providerModel, providerStanding } from "./providers.ts";
+import { checkProvider, PROVIDERS, providerModel } from "./providers.ts";
 import { exactRedactor, redactor, redactSecrets } from "./redact.ts";
 
 const folders: string[] = [];
@@ -48,7 +48,7 @@ test.each([
   ["OPENAI_BASE_URL", "openai", "https://proxy.example/openai/v1", "https://proxy.example/openai/v1"],
 ])("M-3 %s of %s may be written as people write it: %s", (variable, name, given, base) => {
   const env = { [variable]: given, ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY };
-  expect(providerStanding(name, readModelSettings(env, null))).toMatchObject({ kind: "usable", base });
+  expect(checkProvider(name, readModelSettings(env, null))).toMatchObject({ kind: "usable", base });
 });
 
 test.each(["mistral/large", "claude", "", "__proto__/x", "constructor/x", "ANTHROPIC/x"])(

@@ -11,7 +11,7 @@ import * as z from "zod";
 import { type AnswerWay, toStrictSchema, withAnswerWay } from "./answers.ts";
 import type { ModelSettings, Setting } from "./env.ts";
 import { type Recipient, WireTrouble } from "./fault.ts";
-import { type AnyLanguageModel, type Inside, languageModel } from "./language-model.ts";
+import { type AnyLanguageModel, languageModel, type ProviderHooks } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
 import { collectDetails, readThoughts, type Thoughts } from "./thoughts.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
@@ -276,7 +276,7 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
     const closed = Object.keys(given).find((option) => provider.closed.includes(option));
     if (closed !== undefined) throw unusable(id, `its option \`${whose}.${closed}\` would change what is decided or counted here`);
   }
-  const standing = providerStanding(word, settings);
+  const standing = checkProvider(word, settings);
   if (standing.kind === "unusable") throw unusable(id, standing.why);
   const { providerOptions, firstByteMs, idleMs, maxReplyChars, promptCache, tools, answers = provider.answers } = read.data;
 
@@ -291,7 +291,7 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
     ...(maxReplyChars === undefined ? {} : { maxReplyChars }),
   };
   const wires = new WeakMap<AbortSignal, Wire>();
-  const inside: Inside = {
+  const inside: ProviderHooks = {
     exactArguments: true,
     flagsErrors: provider.flagsErrors,
     splitsSystem: provider.splitsSystem,
@@ -319,17 +319,17 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
   return withAnswerWay(asking, { tools, answers, answerTool: provider.answerTool });
 }
 
-export type ProviderStanding =
+export type ProviderStatus =
   | Readonly<{ kind: "usable"; key: string | null; base: string; keyFrom: Setting["from"] | null; recipient: Omit<Recipient, "id"> }>
   | Readonly<{ kind: "unusable"; why: string /** The variable to set. */; variable: string }>;
 
 /** Whether a provider can be used with these settings, and why not. Nobody is asked. */
-export function providerStanding(word: string, settings: ModelSettings): ProviderStanding {
+export function checkProvider(word: string, settings: ModelSettings): ProviderStatus {
   const provider = PROVIDERS[word];
   if (provider === undefined) return { kind: "unusable", why: `there is no provider \`${word}\``, variable: "" };
   const key = provider.key === null ? null : settings(provider.key);
   const named = settings(provider.base.variable);
-  const no = (why: string, variable: string): ProviderStanding => ({ kind: "unusable", why, variable });
+  const no = (why: string, variable: string): ProviderStatus => ({ kind: "unusable", why, variable });
   if (key === null && !provider.keyless) return no(`$${provider.key} is not set, in the environment or in .env`, provider.key ?? "");
   if (named === null && provider.base.usual === null)
     return no(`$${provider.base.variable} is not set, in the environment or in .env`, provider.base.variable);

@@ -65,7 +65,7 @@ export function withDetails(parts: readonly ReplyPart[], marks: Json): readonly 
 }
 
 /** For the message that they go back with. */
-export function detailsOf(parts: readonly Part[]): Json[] | null {
+export function readDetails(parts: readonly Part[]): Json[] | null {
   for (const { meta } of parts) {
     const blocks = fieldOf(fieldOf(meta, "openrouter"), "reasoning_details");
     if (Array.isArray(blocks)) return blocks as Json[];

@@ -6,7 +6,7 @@
  * Rule: M-9.
  */
 import { APICallError } from "@ai-sdk/provider";
-import { systemCodeOf, WireTrouble } from "./fault.ts";
+import { findSystemCode, WireTrouble } from "./fault.ts";
 
 /** What a call's fetch tells whoever watches it. */
 export type Wire = Readonly<{ beat(): void; answered(status: number): void }>;
@@ -45,7 +45,7 @@ export function watchedFetch(watching: (signal: AbortSignal) => Wire | null, max
 
 /** M-4 What fetch itself refuses (a port that no browser would use) has no code of the system's, and has reached nobody. */
 function neverSent(error: unknown): WireTrouble | null {
-  if (!(error instanceof TypeError) || systemCodeOf(error) !== null) return null;
+  if (!(error instanceof TypeError) || findSystemCode(error) !== null) return null;
   const why = error.cause instanceof Error ? error.cause.message : error.message;
   return new WireTrouble({ detail: `the request could not be made: ${why}`, broke: false });
 }

@@ -1,4 +1,4 @@
-import { ACT_NAMES, type ActOn } from "@orgate/core/wire";
+import { ACT_NAMES, type ActOn } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { type AccessScope, type Act, act } from "./access.ts";
 import { outOfScope, userActFor } from "./access-limits.ts";

@@ -1,6 +1,6 @@
 /** Callers, the acts that they ask for, and the permissions that decide them. Nothing here knows a key, a cookie or a policy. */
 import type { Millis, Principal } from "@orgate/core";
-import type { ActName, ActOn } from "@orgate/core/wire";
+import type { ActName, ActOn } from "@orgate/protocol";
 import type { Person } from "../store/keyring.ts";
 
 /** Limits of a key or a sign-in; null: no limit beyond the policies. */

@@ -5,12 +5,12 @@
  *      the very answer of one that does not exist.
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
-import type { PendingApproval, SessionSummary, StandingGrant } from "@orgate/core/journal";
-import { type OperationAct, wireProblem } from "@orgate/core/wire";
-import { requesterOf } from "../identity/requester.ts";
+import { eachRow, type ListedDeadLetter, type PendingApproval, type SessionSummary, type StandingGrant } from "@orgate/core/journal";
+import { type OperationAct, wireProblem } from "@orgate/protocol";
+import { requesterName } from "../identity/requester.ts";
 import type { Runtime } from "../runtime/api.ts";
-import { type SettledRequest, settledRequest, settledText } from "../runtime/people/settled-request.ts";
-import { bookOf } from "../schedules/index.ts";
+import { findSettledRequest, type SettledRequest, settledText } from "../runtime/people/settled-request.ts";
+import { getScheduleStore } from "../schedules/index.ts";
 import { type Act, act } from "./access.ts";
 import { refusal } from "./refusal.ts";
 
@@ -51,7 +51,7 @@ export async function findAct(runtime: Runtime, { kind, on }: OperationAct, { pa
       const id = textIn(params, "approval") ?? "";
       const { journal } = runtime.place.store;
       const [open] = await journal.question(approvalId(id));
-      const found = open ?? (await settledRequest(journal, id, { me: null })); // of a settled one, those who may see it are told who answered
+      const found = open ?? (await findSettledRequest(journal, id, { me: null })); // of a settled one, those who may see it are told who answered
       if (found === null) throw missingProblem({ on, id, session: null });
       return act(answering(kind, body), on, await aboutQuestion(runtime.inspect, found));
     }
@@ -64,7 +64,7 @@ export async function findAct(runtime: Runtime, { kind, on }: OperationAct, { pa
     case "schedule": {
       const id = textIn(params, "schedule");
       if (id === null) return act(kind, on, { id: textIn(body, "schedule"), agent: textIn(body, "agent"), requester: user }); // one that is to be added
-      const book = bookOf(runtime.place);
+      const book = getScheduleStore(runtime.place);
       await book.refresh(id);
       const found = book.get(id);
       if (found === null || found.state === "removed") throw missingProblem({ on, id, session: null });
@@ -80,7 +80,7 @@ export async function findAct(runtime: Runtime, { kind, on }: OperationAct, { pa
 export const aboutSession = ({ session, agent, principal }: SessionSummary): Pick<Act, "session" | "agent" | "requester"> => ({
   session,
   agent,
-  requester: requesterOf(principal),
+  requester: requesterName(principal),
 });
 
 export const aboutGrant = ({ grant, session, agent, tool, onBehalfOf }: StandingGrant): Partial<Act> => ({
@@ -88,7 +88,7 @@ export const aboutGrant = ({ grant, session, agent, tool, onBehalfOf }: Standing
   session,
   agent,
   tool,
-  requester: requesterOf(onBehalfOf),
+  requester: requesterName(onBehalfOf),
 });
 
 export async function aboutQuestion(
@@ -96,7 +96,7 @@ export async function aboutQuestion(
   { approval, session, agent, tool }: Pick<PendingApproval, "approval" | "session" | "agent" | "tool">,
 ): Promise<Partial<Act>> {
   const of = await find(session);
-  return { id: approval, session, agent, tool, requester: of === null ? null : requesterOf(of.principal) };
+  return { id: approval, session, agent, tool, requester: of === null ? null : requesterName(of.principal) };
 }
 
 /** Why this may not be, as whoever asks is told it. */
@@ -133,13 +133,9 @@ async function sessionIn(runtime: Runtime, params: unknown): Promise<SessionSumm
 export async function findToolOfCall(runtime: Runtime, session: SessionId, call: string | null): Promise<string | null> {
   const open = [...runtime.place.store.unknownsOf(session).values()].find((u) => u.call === call);
   if (open !== undefined) return open.tool;
-  for (let after = 0; ; ) {
-    const letters = await runtime.deadLetters.list({ after, most: 500 });
-    const found = letters.find((letter) => letter.session === session && letter.call === call);
-    const last = letters.at(-1);
-    if (found !== undefined || last === undefined) return found?.tool ?? null;
-    after = last.arrival;
-  }
+  const read = (last: ListedDeadLetter | null, most: number) => runtime.deadLetters.list({ after: last?.arrival ?? 0, most });
+  for await (const letter of eachRow(read)) if (letter.session === session && letter.call === call) return letter.tool;
+  return null;
 }
 
 const nothing = (detail: string, hint: string) => refusal(wireProblem("not-found", detail, hint));

@@ -2,7 +2,7 @@
 import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { Runtime } from "../runtime/api.ts";
-import type { ScheduleDesk } from "../schedules/operations.ts";
+import type { ProjectSchedules } from "../schedules/project-schedules.ts";
 import type { ViewsWorker } from "../store/views-worker.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { HealthChecks } from "./health-checks.ts";
@@ -14,8 +14,8 @@ import type { Whose } from "./visibility.ts";
 
 export type OperationContext = Readonly<{
   runtime: Runtime;
-  floor: SessionDriver;
-  schedules: ScheduleDesk;
+  sessionDriver: SessionDriver;
+  schedules: ProjectSchedules;
   /** Of webhooks. */
   deliveries: Deliveries;
   probes: HealthChecks;

@@ -1,10 +1,10 @@
 /**
  * Runs one operation for a caller: its act is decided, it runs once per idempotency key, its handler does the work. No transport has a part in it: the
- * server calls it for a request, `orgate call` for a command.
+ * server calls it for a request, the command line for a command.
  * Rule: W-6.
  */
 import { FaultError } from "@orgate/core";
-import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import { type Act, act, type Caller, type Permissions } from "./access.ts";
 import { actionOutOfScope } from "./access-limits.ts";
@@ -50,10 +50,31 @@ export type OperationExecutorOptions = Readonly<{
   access: Pick<Permissions, "mayDo">;
   handlers: OperationHandlers;
   once: Idempotency;
+  /** Runs when a change is allowed, before anything of it is done. */
+  beforeChange?: () => Promise<void>;
 }>;
 
 /** `repeated` answers a repeated request whose target no longer exists. */
 type Work<T> = Readonly<{ work(): Promise<T>; repeated?(): Promise<T | null> }>;
+
+/** The input of a handler that reads. */
+export const toCall = (
+  { caller, request, gone, connection = NO_CONNECTION }: Pick<OperationDemand, "caller" | "request" | "gone" | "connection">,
+  may: (wanted: Act) => boolean,
+): OperationCall<OperationName> => ({
+  ...request,
+  get caller() {
+    if (caller === null) throw new Error("this operation has no caller");
+    return caller;
+  },
+  get once(): IdempotencyKey {
+    throw new Error("this operation takes no idempotency key");
+  },
+  may,
+  sees: (agent) => may(act("observe", "agent", { agent })),
+  gone,
+  connection,
+});
 
 export class OperationExecutor {
   readonly #options: OperationExecutorOptions;
@@ -65,7 +86,7 @@ export class OperationExecutor {
   /** Throws where nothing here offers the operation. */
   mustOffer(name: OperationName): void {
     if (this.#options.handlers[name] === undefined)
-      throw refusal(wireProblem("unavailable", "this server does not offer that", "its description tells what there is"));
+      throw refusal(wireProblem("unavailable", "this server does not offer that operation", "its description lists the ones it has"));
   }
 
   /** Throws refusals and faults. */
@@ -80,22 +101,9 @@ export class OperationExecutor {
     });
   }
 
-  #toCall({ caller, request, gone, connection = NO_CONNECTION }: OperationDemand): OperationCall<OperationName> {
-    const may = (wanted: Act): boolean => caller !== null && this.#options.access.mayDo(caller, wanted) === null;
-    return {
-      ...request,
-      get caller() {
-        if (caller === null) throw new Error("this operation is open to anybody: it has no caller");
-        return caller;
-      },
-      get once(): IdempotencyKey {
-        throw new Error("this operation takes no idempotency key");
-      },
-      may,
-      sees: (agent) => may(act("observe", "agent", { agent })),
-      gone,
-      connection,
-    };
+  #toCall(demand: OperationDemand): OperationCall<OperationName> {
+    const { caller } = demand;
+    return toCall(demand, (wanted) => caller !== null && this.#options.access.mayDo(caller, wanted) === null);
   }
 
   async #decided<T>(caller: Caller | null, { act: on }: Operation, call: Omit<AboutAct, "user">, { work, repeated }: Work<T>): Promise<T> {
@@ -130,6 +138,7 @@ export class OperationExecutor {
     const replied = await this.#decided(caller, operation, call, {
       work: () =>
         once.done(given, async (made) => {
+          await this.#options.beforeChange?.();
           const whole = { params, query, body, caller, may, sees, gone, connection, once: made } as OperationCall<OperationName>;
           const result = await handler(whole);
           if (result.kind !== "json") throw new Error("an operation with an idempotency key returns JSON");

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { type IntentId, intentId } from "@orgate/core";
-import { idempotencyKey, type OperationName, wireProblem } from "@orgate/core/wire";
+import { idempotencyKey, type OperationName, wireProblem } from "@orgate/protocol";
 import type { AccessScope } from "./access.ts";
 import { refusal } from "./refusal.ts";
 

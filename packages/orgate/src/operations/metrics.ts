@@ -8,7 +8,8 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
-import type { OperationOutput } from "@orgate/core/wire";
+import { eachRow, type ListedApproval } from "@orgate/core/journal";
+import type { OperationOutput } from "@orgate/protocol";
 import { errorMessage } from "../node/error-message.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { type Act, act } from "./access.ts";
@@ -78,12 +79,8 @@ export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
 
   async function standing(): Promise<readonly Metric[]> {
     const questions = new Map<string, number>();
-    for (let after = 0; ; ) {
-      const page = await runtime.approvals.list({ after, most: 500 });
-      for (const { agent } of page) questions.set(agent, (questions.get(agent) ?? 0) + 1);
-      after = page.at(-1)?.arrival ?? after;
-      if (page.length < 500) break;
-    }
+    const read = (last: ListedApproval | null, most: number) => runtime.approvals.list({ after: last?.arrival ?? 0, most });
+    for await (const { agent } of eachRow(read)) questions.set(agent, (questions.get(agent) ?? 0) + 1);
     const sessions = runtime.place.store.tally().map(({ agent, state, count }) => sample({ agent, state }, count));
     const memory = process.memoryUsage();
     const server: Readonly<Record<string, readonly [number, string]>> = {

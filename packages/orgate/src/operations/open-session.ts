@@ -6,9 +6,9 @@
  */
 import { FaultError, isFault, principalName, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
-import type { Forking } from "../runtime/sessions.ts";
+import type { ForkOptions } from "../runtime/sessions.ts";
 import { type Act, act, type Caller } from "./access.ts";
 import { aboutSession, refusalFor } from "./acts.ts";
 import type { IdempotencyKey } from "./idempotency.ts";
@@ -49,7 +49,7 @@ export async function openOwn(runtime: Pick<Runtime, "sessions">, { principal }:
 export const forkSession = (
   runtime: Pick<Runtime, "sessions">,
   from: SessionId,
-  how: Forking & Readonly<{ id: string }>,
+  how: ForkOptions & Readonly<{ id: string }>,
 ): Promise<SessionSummary> =>
   runtime.sessions.fork(from, how).catch((error: unknown) => {
     throw isFault(error, "external-taken") ? taken(how.id) : error;

@@ -53,7 +53,7 @@ export type OpenOperations = Readonly<{
 export function openOperations(options: OperationsOptions): OpenOperations {
   const { runtime, version, describe, config, log } = options;
   const now = (): number => Date.now();
-  const floor = openSessionDriver({
+  const sessionDriver = openSessionDriver({
     runtime,
     atOnce: options.atOnce ?? 256,
     waitMs: options.waitMs ?? 10_000,
@@ -66,25 +66,25 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     log,
     gauges: () => ({
       ...options.gauges?.(),
-      orgate_sessions_driven: [floor.driving(), "Sessions that are driven here."],
-      orgate_sessions_queued: [floor.queued(), "Sessions that wait to be driven here."],
+      orgate_sessions_driven: [sessionDriver.driving(), "Sessions that are driven here."],
+      orgate_sessions_queued: [sessionDriver.queued(), "Sessions that wait to be driven here."],
     }),
   });
   const gate = runtime.inspect.gate;
   const schedules = openSchedules({
     place: runtime.place,
     gate,
-    beginning: delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate),
-    wake: floor.wake,
+    findSessionStart: delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate),
+    wake: sessionDriver.wake,
     failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
   });
   const views = openViewsWorker(dirname(runtime.place.keys.dir));
   const context: OperationContext = {
     runtime,
-    floor,
+    sessionDriver,
     schedules: schedules.desk,
     deliveries: openDeliveries(options.webhooks ?? [], now),
-    probes: openHealthChecks({ runtime, isLeaving: floor.isLeaving, log }),
+    probes: openHealthChecks({ runtime, isLeaving: sessionDriver.isLeaving, log }),
     metrics,
     views,
     lanes: openLanes(),

@@ -4,7 +4,7 @@
  * W-21 a cursor tells nothing: it is a place in a list that holds more than the caller may see, so it is sealed, and of use in this server's life alone.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import { refusal } from "./refusal.ts";
 
 export type ListPage = Readonly<{ limit: number; cursor?: string | undefined }>;

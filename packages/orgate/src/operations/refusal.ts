@@ -1,5 +1,5 @@
 /** A refusal: a problem that is thrown where it is found, and reaches the caller as its answer. */
-import { type Problem, problemFrom, wireProblem } from "@orgate/core/wire";
+import { type Problem, problemFrom, wireProblem } from "@orgate/protocol";
 import { isDiskFull } from "../store/disk-full.ts";
 
 /** `headers` go with the problem over HTTP, such as `retry-after`. */

@@ -5,7 +5,9 @@
  * Q-14 so does what a person answered while it was halted: its turn is open, and nobody drives it.
  * S-15 a session that cannot be read (erased, damaged) holds back none of the others.
  */
+
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
+import { eachEntry } from "@orgate/core/journal";
 import type { Runtime } from "../runtime/api.ts";
 
 /** It held this scope from then on, and does no more. */
@@ -43,11 +45,9 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
 
   async function look(): Promise<void> {
     const lifts = new Map<string, Lift>(); // of one scope the last: what an earlier one let go has begun, or is held by this one too
-    for (;;) {
-      const entries = await journal.read(HALT, seen, PAGE);
-      for (const entry of entries) for (const lift of liftsIn(entry)) lifts.set(lift.scope, lift);
-      seen = entries.at(-1)?.seq ?? seen;
-      if (entries.length < PAGE) break;
+    for await (const entry of eachEntry(journal, HALT, seen)) {
+      for (const lift of liftsIn(entry)) lifts.set(lift.scope, lift);
+      seen = entry.seq;
     }
     const least = isStart ? (await journal.position()) - MOST_AT_START : 0;
     isStart = false;

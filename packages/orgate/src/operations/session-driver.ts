@@ -27,8 +27,8 @@ import {
 } from "@orgate/core";
 import { findAgentHalt, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
 import type { Runtime } from "../runtime/api.ts";
-import { intentOf, newestEntry } from "../runtime/delivery.ts";
-import { haltOnSession } from "../runtime/people/halted.ts";
+import { findNewestEntry, readIntentId } from "../runtime/delivery.ts";
+import { findSessionHalt } from "../runtime/people/halted.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import { type Person, signIntent } from "../store/keyring.ts";
 import { watchLiftedHalts } from "./resume-after-halt.ts";
@@ -177,7 +177,7 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
     const summary = orders.halts.size === 0 ? null : await journal.session(session);
     if (summary === null) return null;
     if (summary.state === "idle") return findAgentHalt(orders, summary.agent); // what was said waits without a turn
-    return haltOnSession({ journal, halts: orders.halts, isHeld: false }, summary);
+    return findSessionHalt({ journal, halts: orders.halts, isHeld: false }, summary);
   }
 
   async function untilTaken({ id, session }: Intent): Promise<boolean> {
@@ -203,7 +203,7 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
   }
 
   async function entryOf(session: SessionId, intent: IntentId, from: number): Promise<Entry | null> {
-    for await (const entry of entriesAfter(session, from)) if (intentOf(entry.event) === intent) return entry;
+    for await (const entry of entriesAfter(session, from)) if (readIntentId(entry.event) === intent) return entry;
     return null;
   }
 
@@ -223,7 +223,7 @@ export function openSessionDriver({ runtime, atOnce, waitMs, told }: SessionDriv
     patienceMs: number,
     signal?: AbortSignal,
   ): Promise<Entry | "waiting" | null> {
-    const began = await newestEntry(journal, session, (event) => intentOf(event) === intent);
+    const began = await findNewestEntry(journal, session, (event) => readIntentId(event) === intent);
     const from = Math.max(0, (began?.seq ?? 1) - 1);
     const left = new AbortController(); // whoever drove it here has gone: it has ended, or waits
     void driven.get(session)?.then(() => left.abort());

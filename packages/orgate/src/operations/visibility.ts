@@ -1,6 +1,6 @@
 /** What one caller may see of the journal, stream by stream, asked again each time: a policy that changes or a key that ends acts at once. */
 import { isSessionStream, type Journal, type SessionId, type StreamId } from "@orgate/core";
-import { requesterOf } from "../identity/requester.ts";
+import { requesterName } from "../identity/requester.ts";
 import type { Permissions } from "./access.ts";
 import { act, type Caller } from "./access.ts";
 
@@ -18,7 +18,7 @@ export function openOwners(journal: Pick<Journal, "session">): Whose {
     if (found !== undefined) return found;
     const summary = await journal.session(session);
     if (summary === null) return null;
-    const about = { agent: summary.agent, requester: requesterOf(summary.principal) };
+    const about = { agent: summary.agent, requester: requesterName(summary.principal) };
     if (known.size >= MOST_KNOWN) known.delete(known.keys().next().value ?? session);
     known.set(session, about);
     return about;

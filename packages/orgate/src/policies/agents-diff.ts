@@ -8,15 +8,20 @@ import { type Case, type LoadedPolicy, toCaseAction, toCaseFacts } from "@orgate
 import type { Journal } from "@orgate/core/journal";
 import { readPastDecisions } from "./past-decisions.ts";
 import type { LoadedFolder } from "./policy-load.ts";
-import { type Probing, policyProbes } from "./policy-probes.ts";
+import { type ProbeOptions, policyProbes } from "./policy-probes.ts";
 
-export type Side = Readonly<{ agents: readonly Agent[]; loaded: LoadedFolder; cases: readonly Case[] }>;
+export type DiffSide = Readonly<{ agents: readonly Agent[]; loaded: LoadedFolder; cases: readonly Case[] }>;
 export type DiffSource = "table" | "boundary" | "history";
 type Request = Readonly<{ source: DiffSource; action: Action; facts: Facts }>;
 
 /** `terms`: of a question, how it is asked and answered; of a change of arguments, which. */
-export type Decided = Readonly<{ verdict: Verdict["kind"]; because: readonly string[]; reason: string | null; terms: string | null }>;
-export type Change = Readonly<{
+export type ComparedDecision = Readonly<{
+  verdict: Verdict["kind"];
+  because: readonly string[];
+  reason: string | null;
+  terms: string | null;
+}>;
+export type DecisionChange = Readonly<{
   source: DiffSource;
   agent: string;
   action: string;
@@ -24,27 +29,27 @@ export type Change = Readonly<{
   labels: readonly string[];
   /** Where the sessions were opened of all that are alike. */
   surfaces: readonly Facts["surface"][];
-  before: Decided;
-  after: Decided;
+  before: ComparedDecision;
+  after: ComparedDecision;
   /** How many requests were decided in the same way by the same policies. */
   alike: number;
 }>;
 /** What is written otherwise: a setting of an agent, or a policy that one side alone has. */
-export type Rewritten = Readonly<{ agent: string | null; what: string; before: string | null; after: string | null }>;
-export type Differences = Readonly<{
-  permits: readonly Change[];
-  forbids: readonly Change[];
-  asks: readonly Change[];
-  rewritten: readonly Rewritten[];
+export type RewrittenPolicy = Readonly<{ agent: string | null; what: string; before: string | null; after: string | null }>;
+export type AgentDifferences = Readonly<{
+  permits: readonly DecisionChange[];
+  forbids: readonly DecisionChange[];
+  asks: readonly DecisionChange[];
+  rewritten: readonly RewrittenPolicy[];
   tried: Readonly<Record<DiffSource, number>>;
   /** There was more to try at the turning points of these: `AGENT ACTION`. */
   cut: readonly string[];
 }>;
 
-export function compareSides(before: Side, after: Side, history: readonly Request[], agent: string | null): Differences {
+export function compareSides(before: DiffSide, after: DiffSide, history: readonly Request[], agent: string | null): AgentDifferences {
   const { requests: atTurns, cut } = fromBoundaries(before, after, history);
   const requests = [...fromTables(before, after), ...atTurns, ...history].filter(({ facts }) => agent === null || facts.agent === agent);
-  const changes = new Map<string, Change>();
+  const changes = new Map<string, DecisionChange>();
   const tried = { table: 0, boundary: 0, history: 0 };
   for (const { source, action, facts } of requests) {
     tried[source] += 1;
@@ -83,9 +88,9 @@ export function compareSides(before: Side, after: Side, history: readonly Reques
 }
 
 /** What an agent does not have, it cannot do, whatever the policies say. */
-function decidedBy({ agents, loaded }: Side, action: Action, facts: Facts): Decided {
+function decidedBy({ agents, loaded }: DiffSide, action: Action, facts: Facts): ComparedDecision {
   const agent = agents.find(({ name }) => name === facts.agent);
-  const lacks = (reason: string): Decided => ({ verdict: "deny", because: [], reason, terms: null });
+  const lacks = (reason: string): ComparedDecision => ({ verdict: "deny", because: [], reason, terms: null });
   if (agent === undefined) return lacks("there is no such agent");
   const tool = action.kind === "call" ? agent.tools.find(({ name }) => name === action.tool) : null;
   if (tool === undefined) return lacks("the agent has no such tool");
@@ -106,7 +111,7 @@ function termsOf(verdict: Verdict): string | null {
 }
 
 /** By name, whatever it is: what a session of the agent depends on, and each policy, as far as it says what is decided. */
-function rewrittenOf(before: Side, after: Side): readonly Rewritten[] {
+function rewrittenOf(before: DiffSide, after: DiffSide): readonly RewrittenPolicy[] {
   const names = [...new Set([...before.agents, ...after.agents].map(({ name }) => name))].sort();
   const settings = names.flatMap((name) => {
     const [was, is] = [before, after].map(({ agents }) => agents.find((one) => one.name === name));
@@ -164,14 +169,14 @@ const plainText = ({ text, shadow }: LoadedPolicy): string =>
 
 const ownerOf = ({ json }: LoadedPolicy): string | null => idsIn(json.principal, "Agent")[0] ?? null;
 
-function requestOf(c: Case, source: DiffSource, { loaded }: Side): readonly Request[] {
+function requestOf(c: Case, source: DiffSource, { loaded }: DiffSide): readonly Request[] {
   if (c.user !== undefined || c.agent === undefined) return [];
   const { action, refused } = toCaseAction(c, loaded.cast.tools);
   return refused === null ? [{ source, action, facts: toCaseFacts(c, loaded.cast.tools) }] : [];
 }
 
 /** A case of nobody in particular is tried for every agent. */
-function fromTables(before: Side, after: Side): readonly Request[] {
+function fromTables(before: DiffSide, after: DiffSide): readonly Request[] {
   const names = [...new Set([...before.agents, ...after.agents].map(({ name }) => name))];
   return [before, after].flatMap((side) =>
     side.cases.flatMap((c) =>
@@ -182,7 +187,7 @@ function fromTables(before: Side, after: Side): readonly Request[] {
 
 type AtTurns = Readonly<{ requests: readonly Request[]; cut: readonly string[] }>;
 
-function fromBoundaries(before: Side, after: Side, history: readonly Request[]): AtTurns {
+function fromBoundaries(before: DiffSide, after: DiffSide, history: readonly Request[]): AtTurns {
   const [requests, cut]: [Request[], string[]] = [[], []];
   const known = [before, after].map(({ loaded }) => new Set(loaded.policies.map(plainText)));
   const isNews = (policy: LoadedPolicy): boolean => known.some((texts) => !texts.has(plainText(policy)));
@@ -191,7 +196,7 @@ function fromBoundaries(before: Side, after: Side, history: readonly Request[]):
   for (const name of new Set([...after.agents, ...before.agents].map((agent) => agent.name))) {
     const [now, old] = [after, before].map(({ agents }) => agents.find((agent) => agent.name === name));
     const about = (id: string, effects: readonly string[]) => policies.filter((policy) => concerns(policy, name, id, effects));
-    const tryAll = (probing: Omit<Probing, "agent" | "users">, side: Side): void => {
+    const tryAll = (probing: Omit<ProbeOptions, "agent" | "users">, side: DiffSide): void => {
       const { cases, isCut } = policyProbes({ agent: name, users, ...probing });
       requests.push(...cases.flatMap((c) => requestOf(c, "boundary", side)));
       if (isCut) cut.push(`${name} ${probing.act}`);
@@ -214,7 +219,7 @@ const seenOf = (history: readonly Request[], agent: string, tool: string): reado
   );
 
 /** What an agent does beside calling tools, and to what. */
-function actsOf(...sides: readonly (Agent | undefined)[]): Readonly<Record<string, Probing["resources"]>> {
+function actsOf(...sides: readonly (Agent | undefined)[]): Readonly<Record<string, ProbeOptions["resources"]>> {
   const both = sides.flatMap((agent) => (agent === undefined ? [] : [agent]));
   const of = (type: string, ids: readonly string[]) => [...new Set(ids)].map((id) => ({ type, id }));
   return {

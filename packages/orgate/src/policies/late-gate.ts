@@ -55,6 +55,8 @@ export type LateGateOptions<G extends Gate> = Readonly<{
 type Asked = { readonly answered: Promise<void>; answer: LateAnswer | null; at: number };
 
 const KEPT = 1_000;
+/** The time limit is kept here; the driver's own comes after it. */
+const GRACE_MS = 1_000;
 
 /** The late answer counts for the facts it was asked with: when labels, counters or the policies' verdict have changed meanwhile, it is asked again. */
 export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_000, freshMs = 1_000 }: LateGateOptions<G>): G {
@@ -94,7 +96,7 @@ export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_00
       return { ...first, verdict: narrowed(first.verdict, known.answer, policy) };
     }
     const waiting = known !== undefined && known.answer === null ? known : ask(key, action, plain);
-    throw new AwaitsGate(key, waiting.answered);
+    throw new AwaitsGate(key, waiting.answered, timeoutMs + GRACE_MS);
   }
 
   return new Proxy(gate, { get: (of, property) => (property === "decide" ? decide : Reflect.get(of, property)) });

@@ -6,23 +6,26 @@ import type { Agent, CheckedArgs, Json, Resource, Tool } from "@orgate/core";
 import type { PolicyWorld } from "@orgate/core/gate";
 import type { Groups } from "../config/config.ts";
 import { runInThread } from "../node/thread.ts";
-import type { FolderPlace, ReadFolder } from "./policy-files.ts";
-import { loadRead, type PolicyReport, toCast } from "./policy-load.ts";
+import type { PolicyFolderPath, ReadFolder } from "./policy-files.ts";
+import { loadRead, type PolicyReport, toPolicyWorld } from "./policy-load.ts";
 
 export type CheckedPolicies = Pick<PolicyReport, "problems" | "warnings" | "cases"> & Readonly<{ ok: boolean }>;
-export type ToCheck = Readonly<{ read: ReadFolder; place: FolderPlace; agents: readonly Agent[]; groups: Groups }>;
+export type PolicyCheckInput = Readonly<{ read: ReadFolder; place: PolicyFolderPath; agents: readonly Agent[]; groups: Groups }>;
 
 /** What a tool's own code makes of a case's arguments. */
 type Said = Readonly<{ checked: CheckedArgs; resource: Resource | null }>;
 type Sent = Readonly<{
-  policies: Readonly<{ read: ReadFolder; place: FolderPlace; cast: PolicyWorld; own: readonly Agent["policies"][] }>;
+  policies: Readonly<{ read: ReadFolder; place: PolicyFolderPath; cast: PolicyWorld; own: readonly Agent["policies"][] }>;
   said: ReadonlyMap<string, Said>;
 }>;
 
 const keyOf = (tool: string, args: Json): string => JSON.stringify([tool, args]);
 
-export async function checkPoliciesInWorker({ read, place, agents, groups }: ToCheck, gone: AbortSignal): Promise<CheckedPolicies> {
-  const cast = toCast(agents, groups);
+export async function checkPoliciesInWorker(
+  { read, place, agents, groups }: PolicyCheckInput,
+  gone: AbortSignal,
+): Promise<CheckedPolicies> {
+  const cast = toPolicyWorld(agents, groups);
   const said = await saidOf(read, cast.tools, gone);
   const plain: unknown = JSON.parse(JSON.stringify(cast)); // without code
   const own = agents.map(({ policies }) => policies);

@@ -22,8 +22,8 @@ import { ed25519, sha256 } from "../node/crypto.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
 import { cedarEngine } from "./cedar-engine.ts";
-import { cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
-import { NO_GROUPS, toCast, tryLoadFolder } from "./policy-load.ts";
+import { cedarPolicies, type Policies, type ReloadOutcome } from "./policies.ts";
+import { NO_GROUPS, toPolicyWorld, tryLoadFolder } from "./policy-load.ts";
 import { recordPolicies, watchPolicies } from "./policy-record.ts";
 
 let root = "";
@@ -306,8 +306,8 @@ test("G-15 the journal has each set once, whoever opens it, and each refusal", a
 
 /** Resolves with what the watcher tells next. */
 function tidings(policies: Policies) {
-  const waiting: ((r: Reloaded) => void)[] = [];
-  const early: Reloaded[] = [];
+  const waiting: ((r: ReloadOutcome) => void)[] = [];
+  const early: ReloadOutcome[] = [];
   const stop = watchPolicies(policies, (told) => {
     if (told.kind === "failed") throw told.error;
     if (told.kind === "same") return;
@@ -315,7 +315,7 @@ function tidings(policies: Policies) {
     if (next === undefined) early.push(told);
     else next(told);
   });
-  const next = (): Promise<Reloaded> => {
+  const next = (): Promise<ReloadOutcome> => {
     const known = early.shift();
     return known === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(known);
   };
@@ -401,7 +401,7 @@ test("G-15 two processes that record at once leave each set once", async () => {
 
 test("G-9 what Cedar reads and cannot decide by, nested too deep, is refused with its place: whatever loads decides", () => {
   const engine = cedarEngine();
-  const cast = toCast([clerk()], NO_GROUPS);
+  const cast = toPolicyWorld([clerk()], NO_GROUPS);
   const shapes: readonly ((n: number) => string)[] = [
     (n) => Array.from({ length: n }, (_, i) => `context.args.page == ${i}`).join(" || "),
     (n) => `${"!(".repeat(n)}context.args.page == 1${")".repeat(n)}`,

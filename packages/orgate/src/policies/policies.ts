@@ -12,11 +12,19 @@ import { cedarEngine } from "./cedar-engine.ts";
 import { type AppliedSet, appliedSetMissing, denyAllSet, waitForAppliedSet } from "./policy-applied.ts";
 import { NO_POLICY_CACHE, type PolicyTextCache } from "./policy-cache.ts";
 import type { SetFile } from "./policy-digests.ts";
-import type { FolderPlace } from "./policy-files.ts";
+import type { PolicyFolderPath } from "./policy-files.ts";
 
-import { type LoadedFolder, type Loading, loadFolder, loadOrThrow, NO_GROUPS, type PolicyOptions, toCast } from "./policy-load.ts";
+import {
+  type FolderLoad,
+  type LoadedFolder,
+  loadFolder,
+  loadOrThrow,
+  NO_GROUPS,
+  type PolicyOptions,
+  toPolicyWorld,
+} from "./policy-load.ts";
 
-export type Reloaded = Readonly<
+export type ReloadOutcome = Readonly<
   | { kind: "same" }
   | { kind: "loaded"; loaded: LoadedFolder }
   | { kind: "refused"; problems: readonly PolicyProblem[]; files: Digest | null }
@@ -24,24 +32,24 @@ export type Reloaded = Readonly<
   | { kind: "closed"; problems: readonly PolicyProblem[]; files: Digest | null; loaded: LoadedFolder }
 >;
 /** Told of a change before it is in force; what it throws keeps the change from being made. */
-export type Recorder = (change: Exclude<Reloaded, { kind: "same" }>) => Promise<void>;
+export type Recorder = (change: Exclude<ReloadOutcome, { kind: "same" }>) => Promise<void>;
 
 export type Policies = Gate &
   Readonly<{
     current(): LoadedFolder;
     explain(action: Action, facts: Facts): Explanation;
     /** Reads the folder again. One at a time; a set that does not load changes nothing. */
-    reload(): Promise<Reloaded>;
+    reload(): Promise<ReloadOutcome>;
     /** The same for a set that was applied, here or by another process: if it does not load, nothing is permitted until one does (G-15). */
-    takeUp(applied: AppliedSet): Promise<Reloaded>;
+    takeUp(applied: AppliedSet): Promise<ReloadOutcome>;
     /** Calls `told` with what became of each set that another process applied. Returns the way to stop. */
-    onTakenUp(told: (reloaded: Reloaded) => void): () => void;
+    onTakenUp(told: (reloaded: ReloadOutcome) => void): () => void;
     /** Returns the way to stop. */
     recordedBy(recorder: Recorder): () => void;
-    place: FolderPlace;
+    place: PolicyFolderPath;
   }>;
 
-export const policyPlace = ({ policies, root, drafts = [] }: Pick<Config, "root" | "policies" | "drafts">): FolderPlace => ({
+export const policyFolderPath = ({ policies, root, drafts = [] }: Pick<Config, "root" | "policies" | "drafts">): PolicyFolderPath => ({
   folder: policies,
   label: "policies",
   within: root,
@@ -55,7 +63,7 @@ export function openPolicies(
   surface: Surface,
   { only, remembered = NO_FILE_CACHE }: Readonly<{ only?: ReadonlySet<string> | undefined; remembered?: FileCache | undefined }> = {},
 ): Policies {
-  const place = policyPlace(config);
+  const place = policyFolderPath(config);
   const engine = cedarEngine();
   const checked = openCheckedCache(config.journal.directory, [version(), engine.version(), codeFiles(["gate"])].join("\n"));
   const options = { place, agents, groups: config.groups, surface, checked, ...(only === undefined ? {} : { only }) };
@@ -83,14 +91,14 @@ export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate
 
 /** `read`: for the first load alone; whoever stays does not hold on to all that a project is remembered by. */
 function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read: PolicyTextCache = NO_POLICY_CACHE): Policies {
-  const load = (): Loading => loadFolder(options, engine);
+  const load = (): FolderLoad => loadFolder(options, engine);
   let inForce = loadOrThrow(loadFolder({ ...options, read }, engine));
   const recorders = new Set<Recorder>();
-  const listeners = new Set<(reloaded: Reloaded) => void>();
+  const listeners = new Set<(reloaded: ReloadOutcome) => void>();
   let lastRefusal = "";
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function putInForce(change: Reloaded): Promise<Reloaded> {
+  async function putInForce(change: ReloadOutcome): Promise<ReloadOutcome> {
     if (change.kind === "same") {
       lastRefusal = "";
       return change;
@@ -101,7 +109,7 @@ function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read
     if (change.kind !== "refused") inForce = change.loaded;
     return change;
   }
-  async function takeUp(applied: AppliedSet): Promise<Reloaded> {
+  async function takeUp(applied: AppliedSet): Promise<ReloadOutcome> {
     const found = await waitForAppliedSet(options.place, applied, inForce.folderDigest);
     if (found === "other") return { kind: "same" };
     const change = found === "there" ? changeOf(load(), inForce) : appliedSetMissing(applied.files);
@@ -109,7 +117,7 @@ function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read
     if (became.kind !== "same") for (const told of listeners) told(became);
     return became;
   }
-  function inTurn(work: () => Promise<Reloaded>): Promise<Reloaded> {
+  function inTurn(work: () => Promise<ReloadOutcome>): Promise<ReloadOutcome> {
     const turn = queue.then(work);
     queue = turn.catch(() => {});
     return turn;
@@ -141,7 +149,7 @@ function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read
   };
 }
 
-function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
+function changeOf(loading: FolderLoad, before: LoadedFolder): ReloadOutcome {
   switch (loading.kind) {
     case "loaded":
       return loading.loaded.digest === before.digest && loading.loaded.filesDigest === before.filesDigest
@@ -158,8 +166,8 @@ function changeOf(loading: Loading, before: LoadedFolder): Reloaded {
   }
 }
 
-function closedBy({ problems, files }: Extract<Reloaded, { kind: "refused" }>, options: PolicyOptions, engine: Engine): Reloaded {
-  const cast = toCast(options.agents, options.groups, options.gaps);
+function closedBy({ problems, files }: Extract<ReloadOutcome, { kind: "refused" }>, options: PolicyOptions, engine: Engine): ReloadOutcome {
+  const cast = toPolicyWorld(options.agents, options.groups, options.gaps);
   return { kind: "closed", problems, files, loaded: denyAllSet(cast, problems, engine) };
 }
 

@@ -8,7 +8,7 @@ import { openHealthChecks } from "../operations/health-checks.ts";
 import { NO_LOG } from "../operations/logs.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { createRuntime } from "../runtime/runtime.ts";
-import { cedarPolicies, type Policies, type Reloaded } from "./policies.ts";
+import { cedarPolicies, type Policies, type ReloadOutcome } from "./policies.ts";
 import { recordApplied } from "./policy-record.ts";
 
 const desks: Desk[] = [];
@@ -42,7 +42,7 @@ async function opened(look: () => Promise<string> | string = () => "well", folde
   });
   if (folder !== "policies") desk.write(`${folder}/desk.cedar`, POLICIES);
   const gate: Policies = cedarPolicies({ directory: join(desk.root, folder), agents: [agent] });
-  const told: Reloaded["kind"][] = [];
+  const told: ReloadOutcome["kind"][] = [];
   gate.onTakenUp(({ kind }) => told.push(kind));
   const directory = join(desk.root, ".orgate");
   const runtime = await createRuntime({ directory, agents: [agent], gate, principal: { kind: "user", id: "ann" } });

@@ -7,7 +7,7 @@ import type { Decision, Digest } from "@orgate/core";
 import { cedarGate, type Engine, loadPolicies, type PolicyProblem, type PolicyWorld } from "@orgate/core/gate";
 import { sha256 } from "../node/crypto.ts";
 import { digestFolder } from "./policy-digests.ts";
-import { type FolderPlace, readPolicyFolder } from "./policy-files.ts";
+import { type PolicyFolderPath, readPolicyFolder } from "./policy-files.ts";
 import type { LoadedFolder } from "./policy-load.ts";
 import { isSwapPending } from "./policy-swap.ts";
 
@@ -20,7 +20,7 @@ const TRIES = 300;
 
 /** `other`: the folder of these policies is not the one that was applied to. */
 export async function waitForAppliedSet(
-  place: FolderPlace,
+  place: PolicyFolderPath,
   { files, before }: AppliedSet,
   mine: Digest,
 ): Promise<"there" | "missing" | "other"> {

@@ -9,7 +9,7 @@ import { openCheckedCache } from "../files/checked-cache.ts";
 import { openFileCache } from "../files/file-cache.ts";
 import { sha256 } from "../node/crypto.ts";
 import { cedarEngine } from "./cedar-engine.ts";
-import { type LoadedFolder, type Loading, loadFolder, NO_GROUPS, toCast } from "./policy-load.ts";
+import { type FolderLoad, type LoadedFolder, loadFolder, NO_GROUPS, toPolicyWorld } from "./policy-load.ts";
 
 let root = "";
 beforeEach(() => {
@@ -73,7 +73,7 @@ function counted(): { readonly engine: Engine; readonly asked: Asked } {
     },
   };
 }
-function load(agent: Agent = looks(() => "first"), stamp = "1"): { readonly loading: Loading; readonly asked: Asked } {
+function load(agent: Agent = looks(() => "first"), stamp = "1"): { readonly loading: FolderLoad; readonly asked: Asked } {
   const { engine, asked } = counted();
   const place = { folder: join(root, "policies"), label: "policies", within: root };
   const checked = openCheckedCache(join(root, ".orgate"), stamp);
@@ -176,7 +176,7 @@ test("G-37 Cedar looks at each policy by itself: one by one, it finds and remark
   ];
   loadPolicies(
     [{ path: "policies/a.cedar", name: "a", text: texts.join(""), shadow: false }],
-    toCast([looks(() => "first")], NO_GROUPS),
+    toPolicyWorld([looks(() => "first")], NO_GROUPS),
     spied,
   );
   const [{ schema, policies } = { schema: null, policies: {} }] = seen;
@@ -226,7 +226,7 @@ test("R-9 a text that this engine has read before is not read again, and the set
   expect(reading().asked).toEqual({ counted: 1, parsed: 3 });
   const again = reading();
   expect(again.asked).toEqual({ counted: 0, parsed: 0 });
-  const told = (loading: Loading) =>
+  const told = (loading: FolderLoad) =>
     loading.kind === "loaded" ? [loading.loaded.digest, loading.loaded.policies, loading.loaded.cases] : loading;
   expect(told(again.loading)).toEqual(told(again.plain));
   expect(reading("2").asked).toEqual({ counted: 1, parsed: 3 }); // another engine

@@ -11,12 +11,12 @@ import { type Digest, FaultError, type FileChange, type Principal } from "@orgat
 import { refusalFor } from "@orgate/core/gate";
 import type { PolicyProblem } from "./policies.ts";
 import { digestFolder } from "./policy-digests.ts";
-import { type FolderPlace, type PolicyFolder, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
+import { type PolicyFolder, type PolicyFolderPath, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
 import { type LoadedFolder, loadOrThrow, type PolicyOptions, tryLoadRead } from "./policy-load.ts";
 import { recordApplied, recordRefused } from "./policy-record.ts";
 import { stagePolicies, undoPartialSwap } from "./policy-swap.ts";
 
-type Candidate = Readonly<{ place: FolderPlace; read: ReadFolder }>;
+type Candidate = Readonly<{ place: PolicyFolderPath; read: ReadFolder }>;
 export type PlannedChange = Readonly<{
   kind: "change";
   now: PolicyFolder;

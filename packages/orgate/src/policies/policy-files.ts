@@ -28,8 +28,8 @@ type Found = Readonly<{
 }>;
 /** `name` is `below` without its ending. */
 export type FoundPolicy = Found & Readonly<{ name: string; idle?: NonNullable<PolicyFile["idle"]> }>;
-export type PlacedCase = Readonly<{ case: Case; line: number; column: number /** It names a surface itself. */; named: boolean }>;
-export type FoundTable = Found & Readonly<{ cases: readonly PlacedCase[] }>;
+export type LocatedCase = Readonly<{ case: Case; line: number; column: number /** It names a surface itself. */; named: boolean }>;
+export type FoundTable = Found & Readonly<{ cases: readonly LocatedCase[] }>;
 
 export type PolicyFolder = Readonly<{
   policies: readonly FoundPolicy[];
@@ -46,7 +46,7 @@ const MAX_BYTES = 1024 * 1024;
 const POLICY = ".cedar";
 const TABLE = ".cases.json";
 
-export type FolderPlace = Readonly<{
+export type PolicyFolderPath = Readonly<{
   folder: string;
   /** What it is called in messages and in the journal: `policies`. */
   label: string;
@@ -57,7 +57,7 @@ export type FolderPlace = Readonly<{
 }>;
 
 /** A folder that is not there holds nothing. */
-export const readPolicyFolder = (place: FolderPlace): ReadFolder => new PolicyFolderReader(place).read();
+export const readPolicyFolder = (place: PolicyFolderPath): ReadFolder => new PolicyFolderReader(place).read();
 
 type Listed = Readonly<{ name: string; isFolder: boolean }>;
 
@@ -71,7 +71,7 @@ class PolicyFolderReader {
   readonly #policies: FoundPolicy[] = [];
   readonly #tables: FoundTable[] = [];
 
-  constructor({ folder, label, within, drafts = [] }: FolderPlace) {
+  constructor({ folder, label, within, drafts = [] }: PolicyFolderPath) {
     this.#folder = folder;
     this.#label = label;
     this.#root = realPath(within) ?? within;
@@ -209,7 +209,7 @@ function draftsIn(below: string, drafts: readonly Draft[]): readonly Readonly<{ 
 const surfacesHint = (surface: Surface | null): string =>
   surface === null ? `a folder is named after a surface (${SURFACES.join(", ")}) or \`shadow\`` : "a surface's folder holds files only";
 
-function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): readonly PlacedCase[] {
+function casesIn({ path, text, surface }: Found, problems: PolicyProblem[]): readonly LocatedCase[] {
   const json = readJson(text);
   const hint = "docs/guide/policies.md tells what a case may say";
   if (json.kind === "not-json") {

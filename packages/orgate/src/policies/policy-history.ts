@@ -21,8 +21,8 @@ import {
   textStream,
 } from "@orgate/core";
 import { readRule } from "@orgate/core/gate";
-import { listPolicyFiles } from "@orgate/core/journal";
-import { countSet, type SetCounts } from "@orgate/core/journal/view";
+import { eachEntry, listPolicyFiles } from "@orgate/core/journal";
+import { countSet, type SetCounts } from "@orgate/protocol/view";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
 import type { SetFile } from "./policies.ts";
@@ -112,19 +112,14 @@ export function diffFileDigests(before: readonly FileDigest[], after: readonly F
 
 /** Every set that was ever loaded or applied, oldest first. */
 async function* knownSets(journal: Reads): AsyncGenerator<KnownSet> {
-  for (let after = seq(0); ; ) {
-    const page = await journal.read(POLICY, after, PAGE);
-    for (const { seq: place, at, event: e } of page) {
-      after = place;
-      if (e.kind === "policy.loaded") {
-        const files = digestJson(e.files, sha256);
-        yield { seq: place, at, by: principalName(e.by), digest: e.digest, files, list: e.files };
-      } else if (e.kind === "policy.applied" && e.texts) {
-        for (const files of [e.before, e.files])
-          yield { seq: place, at, by: principalName(e.by), digest: null, files, list: (await listed(journal, files)) ?? [] };
-      }
+  for await (const { seq: place, at, event: e } of eachEntry(journal, POLICY)) {
+    if (e.kind === "policy.loaded") {
+      const files = digestJson(e.files, sha256);
+      yield { seq: place, at, by: principalName(e.by), digest: e.digest, files, list: e.files };
+    } else if (e.kind === "policy.applied" && e.texts) {
+      for (const files of [e.before, e.files])
+        yield { seq: place, at, by: principalName(e.by), digest: null, files, list: (await listed(journal, files)) ?? [] };
     }
-    if (page.length < PAGE) return;
   }
 }
 
@@ -206,14 +201,9 @@ export async function readRulesThen(journal: Reads, session: StreamId, action: s
     null,
     null,
   ];
-  for (let after = seq(0); ; ) {
-    const page = await journal.read(session, after, PAGE);
-    for (const { seq: place, at, event: e } of page) {
-      after = place;
-      if (e.kind === "session.opened" || e.kind === "agent.changed") set = e.agent.policies;
-      else if (e.kind === "gate.decided" && e.id === action && set !== null) found = { set, at, because: e.verdict.because };
-    }
-    if (page.length < PAGE) break;
+  for await (const { at, event: e } of eachEntry(journal, session)) {
+    if (e.kind === "session.opened" || e.kind === "agent.changed") set = e.agent.policies;
+    else if (e.kind === "gate.decided" && e.id === action && set !== null) found = { set, at, because: e.verdict.because };
   }
   if (found === null) return null;
   const { set: digest, at } = found;

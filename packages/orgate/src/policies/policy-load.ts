@@ -36,12 +36,12 @@ import { isUnusableTool } from "../toolclad/unusable-tool.ts";
 import { cedarEngine } from "./cedar-engine.ts";
 import { cachingEngine, NO_POLICY_CACHE, type PolicyTextCache, runCaseCached } from "./policy-cache.ts";
 import { digestFolder, type SetFile } from "./policy-digests.ts";
-import { type FolderPlace, type FoundTable, type PolicyFolder, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
+import { type FoundTable, type PolicyFolder, type PolicyFolderPath, type ReadFolder, readPolicyFolder } from "./policy-files.ts";
 
 export const NO_GROUPS: Groups = { agents: {}, users: {} };
 
 export type PolicyOptions = Readonly<{
-  place: FolderPlace;
+  place: PolicyFolderPath;
   agents: readonly Agent[];
   groups: Groups;
   /** Where the person acts who approves, resolves, edits: the set that decides it. */
@@ -87,7 +87,7 @@ export type LoadedFolder = Readonly<{
   /** Counters that any of its policies can read over hours and days. */
   lately: readonly string[];
 }>;
-export type Loading = Readonly<
+export type FolderLoad = Readonly<
   | { kind: "loaded"; loaded: LoadedFolder; report: PolicyReport }
   /** `files` is null when they could not be read. */
   | { kind: "refused"; problems: readonly [PolicyProblem, ...PolicyProblem[]]; report: PolicyReport; files: Digest | null }
@@ -96,14 +96,14 @@ export type Loading = Readonly<
 
 const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: [] };
 
-export const loadFolder = (options: PolicyOptions, engine: Engine): Loading =>
+export const loadFolder = (options: PolicyOptions, engine: Engine): FolderLoad =>
   tryLoadRead(readPolicyFolder(options.place), options, engine);
 
 /** What a set is loaded with: who and what there is, and what the agents' own files say. */
-export type LoadingWith = Pick<PolicyOptions, "place" | "only" | "checked" | "read"> &
+export type LoadOptions = Pick<PolicyOptions, "place" | "only" | "checked" | "read"> &
   Readonly<{ cast: PolicyWorld; agents: readonly Pick<Agent, "policies">[] }>;
 
-export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine = cedarEngine()): Loading {
+export function loadRead(read: ReadFolder, options: LoadOptions, engine: Engine = cedarEngine()): FolderLoad {
   const { place, agents, cast, only, checked = NO_CHECKED_CACHE, read: before = NO_POLICY_CACHE } = options;
   if (read.kind === "refused") {
     const { problems, warnings } = read;
@@ -122,7 +122,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
   const warnings = [...folder.warnings, ...unique(warned), ...folder.tables.flatMap((table) => doubtsIn(table, cast))];
   const sets = loads.flatMap(({ surface, load }) => (load.kind === "set" ? [{ surface, set: load.set }] : []));
   const untyped = sets[0]?.set.vocabulary.untyped ?? [];
-  const refused = (all: readonly PolicyProblem[], cases: readonly CaseReport[]): Loading | null => {
+  const refused = (all: readonly PolicyProblem[], cases: readonly CaseReport[]): FolderLoad | null => {
     const [first, ...rest] = all;
     if (first === undefined) return null;
     return { kind: "refused", problems: [first, ...rest], report: { problems: all, warnings, cases, untyped }, files: filesDigest };
@@ -165,7 +165,7 @@ export function loadRead(read: ReadFolder, options: LoadingWith, engine: Engine 
 }
 
 /** What the agents' own files say joins the set of every surface: each is about that one agent, and so decides nothing for others. */
-export function withAgents(folder: PolicyFolder, agents: LoadingWith["agents"], only?: PolicyOptions["only"]): PolicyFolder {
+export function withAgents(folder: PolicyFolder, agents: LoadOptions["agents"], only?: PolicyOptions["only"]): PolicyFolder {
   // a case about an agent that was not read would be decided as of nobody, and fail
   const tried = new Set(folder.tables.flatMap(({ cases }) => cases.map(({ case: c }) => c.agent)));
   const own = agents.flatMap((agent) =>
@@ -246,7 +246,7 @@ const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolic
 ];
 
 /** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
-export function toCast(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): PolicyWorld {
+export function toPolicyWorld(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): PolicyWorld {
   const known = new Set(agents.map((a) => a.name));
   const stranger =
     gaps?.agents === true ? undefined : Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
@@ -294,7 +294,7 @@ function sharedFacts(tool: Tool): JsonObject {
 
 // ── in force ──
 
-export function loadOrThrow(loading: Loading): LoadedFolder {
+export function loadOrThrow(loading: FolderLoad): LoadedFolder {
   switch (loading.kind) {
     case "loaded":
       return loading.loaded;
@@ -306,7 +306,7 @@ export function loadOrThrow(loading: Loading): LoadedFolder {
 }
 
 /** For checks and trials: a set that is never in force. */
-export const tryLoadFolder = (options: PolicyOptions): Loading => loadFolder(options, cedarEngine());
+export const tryLoadFolder = (options: PolicyOptions): FolderLoad => loadFolder(options, cedarEngine());
 /** The same of what was read before, whatever lies there by now (G-16). */
-export const tryLoadRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): Loading =>
-  loadRead(read, { ...options, cast: toCast(options.agents, options.groups, options.gaps) }, engine);
+export const tryLoadRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): FolderLoad =>
+  loadRead(read, { ...options, cast: toPolicyWorld(options.agents, options.groups, options.gaps) }, engine);

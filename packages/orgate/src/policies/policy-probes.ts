@@ -13,7 +13,7 @@ const MOST_PROBES = 2_000;
 const MOST_OF_ONE = 256;
 
 /** What is tried for one agent and one tool of its, or what else it does. */
-export type Probing = Readonly<{
+export type ProbeOptions = Readonly<{
   agent: string;
   tool: Tool | null;
   /** `tool:NAME`, `model`, `delegate`, … */
@@ -29,7 +29,7 @@ export type Probing = Readonly<{
 /** `isCut`: there was more to try. */
 export type PolicyProbes = Readonly<{ cases: readonly Case[]; isCut: boolean }>;
 
-export function policyProbes(probing: Probing): PolicyProbes {
+export function policyProbes(probing: ProbeOptions): PolicyProbes {
   const { tool, policies, bases, resources } = probing;
   const all: readonly Base[] =
     tool === null
@@ -57,7 +57,7 @@ export function policyProbes(probing: Probing): PolicyProbes {
 }
 
 /** Without values that the tool takes in no case: they would stand in the way of others. */
-function fitting(turns: Turns, probing: Probing, bases: readonly Base[]): Turns {
+function fitting(turns: Turns, probing: ProbeOptions, bases: readonly Base[]): Turns {
   const { tool } = probing;
   if (tool === null) return turns;
   const fits = (path: string, value: Json | undefined): boolean =>
@@ -93,7 +93,7 @@ function productOf(turns: Turns): readonly (readonly Change[])[] {
 type Base = Readonly<{ args: JsonObject | null; resource: Readonly<{ type: string; id: string }> | null }>;
 type Change = Readonly<{ path: string; value: Json | undefined }>;
 
-function caseOf({ agent, act, tool }: Probing, { args, resource }: Base, changes: readonly Change[]): unknown {
+function caseOf({ agent, act, tool }: ProbeOptions, { args, resource }: Base, changes: readonly Change[]): unknown {
   const made: Record<string, Record<string, unknown> | unknown> = {
     name: "tried",
     agent,
@@ -162,7 +162,7 @@ function put(into: Record<string, unknown>, path: readonly string[], value: Json
 const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
 
-function turnsOf({ json, file }: LoadedPolicy, probing: Probing): Turns {
+function turnsOf({ json, file }: LoadedPolicy, probing: ProbeOptions): Turns {
   const turns: Turns = new Map();
   for (const { body } of json.conditions) collect(body, turns, probing);
   resourceIds(json.resource, turns);
@@ -172,7 +172,7 @@ function turnsOf({ json, file }: LoadedPolicy, probing: Probing): Turns {
 }
 
 /** Conditions in Cedar's JSON form: one operator, with `left` and `right`, or a list of arguments. */
-function collect(e: unknown, turns: Turns, probing: Probing): void {
+function collect(e: unknown, turns: Turns, probing: ProbeOptions): void {
   if (Array.isArray(e)) for (const one of e) collect(one, turns, probing);
   const node = record(e);
   if (node === null) return;
@@ -195,7 +195,7 @@ function collect(e: unknown, turns: Turns, probing: Probing): void {
 const LISTS = /^(?:args\..+|(?:facts\.[^.]+|targets|outgoing)\.(?:links|addresses|seenUnder))$/;
 
 /** There, and not there. */
-function present(path: string, attr: string, turns: Turns, { tool }: Probing): void {
+function present(path: string, attr: string, turns: Turns, { tool }: ProbeOptions): void {
   add(turns, `${path}.${attr}`, undefined);
   if (path === "origin") add(turns, `origin.${attr}`, "any");
   if (path === "spent") add(turns, `spent.${attr}.turn`, 1);
@@ -218,7 +218,7 @@ function nearby(op: string, path: string, value: Json): readonly Json[] {
 }
 
 /** `user in "operators"`. */
-function membersOf(e: unknown, users: Probing["users"]): readonly string[] {
+function membersOf(e: unknown, users: ProbeOptions["users"]): readonly string[] {
   const entity = record(record(record(e)?.["Value"])?.["__entity"]);
   const group = entity?.["type"] === "UserGroup" ? entity["id"] : null;
   return users.flatMap(({ name, groups }) => (groups.some((one) => one === group) ? [name] : []));

@@ -17,11 +17,11 @@ import {
   textStream,
   toCanonicalJson,
 } from "@orgate/core";
-import { policyFileList } from "@orgate/core/journal";
+import { eachEntry, policyFileList } from "@orgate/core/journal";
 import { watchFolder } from "../files/folder-watch.ts";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
-import type { Policies, PolicyProblem, Reloaded, SetFile } from "./policies.ts";
+import type { Policies, PolicyProblem, ReloadOutcome, SetFile } from "./policies.ts";
 import type { LoadedFolder } from "./policy-load.ts";
 
 type Where = Readonly<{ journal: Pick<Journal, "append" | "read" | "streams" | "writer">; now(): Millis }>;
@@ -32,14 +32,14 @@ const MOST_PROBLEMS = 20;
 const PAGE = 100;
 const TRIES = 100;
 
-export type Recording = Readonly<{
+export type PolicyRecording = Readonly<{
   /** Takes up what other processes have applied since the last look. Without news it reads nothing but the end of the stream (G-15). */
   refresh(): Promise<void>;
   stop(): void;
 }>;
 
 /** From now on every change of the set is journalled before it is in force (G-15), and a set that another process applies is taken up (G-15). */
-export async function recordPolicies(where: Where, policies: Policies): Promise<Recording> {
+export async function recordPolicies(where: Where, policies: Policies): Promise<PolicyRecording> {
   const by: Principal = { kind: "system", id: where.journal.writer };
   const stop = policies.recordedBy(async (change) => {
     if (change.kind !== "loaded") await append(where, async () => refusedEvent("reload", change, by));
@@ -59,11 +59,9 @@ async function followApplied(journal: Where["journal"], policies: Policies): Pro
   const look = async (): Promise<void> => {
     let end = seen;
     const applied: Applied[] = [];
-    for (let page = PAGE; page === PAGE; ) {
-      const entries = await journal.read(POLICY, end, PAGE);
-      for (const { event } of entries) if (event.kind === "policy.applied") applied.push(event);
-      end = entries.at(-1)?.seq ?? end;
-      page = entries.length;
+    for await (const { seq: place, event } of eachEntry(journal, POLICY, seen)) {
+      if (event.kind === "policy.applied") applied.push(event);
+      end = place;
     }
     const newest = applied.at(-1);
     if (newest !== undefined) await policies.takeUp({ files: newest.files, before: applied.map(({ before }) => before) });
@@ -88,7 +86,7 @@ const recordLoaded = (where: Where, { digest, files, sources }: LoadedFolder, by
 /** Reloads when a file changes; `told` hears what came of it, also when the journal could not take it. */
 export function watchPolicies(
   policies: Policies,
-  told: (reloaded: Reloaded | Readonly<{ kind: "failed"; error: unknown }>) => void,
+  told: (reloaded: ReloadOutcome | Readonly<{ kind: "failed"; error: unknown }>) => void,
 ): () => void {
   const watching = watchFolder(policies.place.folder, () => {
     void policies.reload().then(told, (error: unknown) => told({ kind: "failed", error }));
@@ -96,7 +94,7 @@ export function watchPolicies(
   return () => watching.close();
 }
 
-export type Replacement = Readonly<{
+export type PolicyReplacement = Readonly<{
   before: readonly SetFile[];
   after: readonly SetFile[];
   changes: readonly FileChange[];
@@ -104,7 +102,7 @@ export type Replacement = Readonly<{
 }>;
 
 /** Both sets are stored, as lists of files and as texts: what was replaced can be applied again, even if it was never loaded. */
-export async function recordApplied(where: Where, by: Principal, { before, after, changes, reason }: Replacement): Promise<void> {
+export async function recordApplied(where: Where, by: Principal, { before, after, changes, reason }: PolicyReplacement): Promise<void> {
   const [old, next] = [listOf(before), listOf(after)];
   await storeTexts(where, [...before, ...after, old, next]);
   const [files, replaced] = [next.digest, old.digest];
@@ -116,12 +114,12 @@ function listOf(set: readonly SetFile[]): Pick<SetFile, "digest" | "text"> {
   return { digest: sha256(text), text };
 }
 
-export const recordRefused = (where: Where, by: Principal, refused: Refused): Promise<void> =>
+export const recordRefused = (where: Where, by: Principal, refused: RefusedPolicies): Promise<void> =>
   append(where, async () => refusedEvent("apply", refused, by));
-export type Refused = Readonly<{ problems: readonly PolicyProblem[]; files: Digest | null }>;
+export type RefusedPolicies = Readonly<{ problems: readonly PolicyProblem[]; files: Digest | null }>;
 
 /** Small: as many problems as a person reads. */
-function refusedEvent(during: "reload" | "apply", { problems, files }: Refused, by: Principal): SystemEvent {
+function refusedEvent(during: "reload" | "apply", { problems, files }: RefusedPolicies, by: Principal): SystemEvent {
   const lines = problems.slice(0, MOST_PROBLEMS).map((p) => problemLine(p).slice(0, 500));
   const more = problems.length - lines.length;
   return { kind: "policy.refused", during, files, problems: more > 0 ? [...lines, `and ${more} more`] : lines, by };

@@ -11,6 +11,7 @@ import {
   isFault,
   NO_RESOURCES,
   type ProjectResources,
+  type SkillPrompter,
   type Surface,
   withDefaultModel,
 } from "@orgate/core";
@@ -30,6 +31,7 @@ import { mustHaveSkills } from "./agent-settings.ts";
 import type { AgentFormat, AgentSource, FormatAgent, FormatFiles, FormatGround, Lost, ProjectAgent } from "./formats/format.ts";
 import { AGENT_FORMATS } from "./formats/formats.ts";
 import { moduleFormat } from "./formats/modules.ts";
+import { loadBuildPorts } from "./ports-module.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
@@ -57,7 +59,7 @@ export type LoadedProject = Readonly<{
 export type Gaps = Readonly<{ agents: boolean; tools: UnknownTools }>;
 export type Collect = (problems: readonly SymbiProblem[]) => void;
 
-export type LoadOptions = Readonly<{
+export type ProjectLoadOptions = Readonly<{
   /** `wanted` reads only the skills that agents name. */
   skills?: "wanted" | "all";
   env?: Env;
@@ -71,7 +73,7 @@ export type LoadOptions = Readonly<{
 }>;
 
 /** A-3 an agent is found by its name, in whichever format it is written; one name is one agent. */
-export async function loadProject(config: Config, options: LoadOptions = {}): Promise<LoadedProject> {
+export async function loadProject(config: Config, options: ProjectLoadOptions = {}): Promise<LoadedProject> {
   const { env = process.env, ask = hiddenPrompt(), formats = AGENT_FORMATS } = options;
   const manifests = loadManifests(config, env, ask);
   const desk = coordinatorTools();
@@ -93,7 +95,7 @@ type Unfinished = FormatAgent & Readonly<{ format: string }>;
 type LostParts = Record<Lost, boolean>;
 
 type GroundParts = Readonly<{
-  options: LoadOptions;
+  options: ProjectLoadOptions;
   manifests: ProjectManifests;
   lost: LostParts;
   /** Tools for agents where the project has none of that name. */
@@ -177,9 +179,10 @@ async function loadResources(
   const wanted = new Set(agents.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const isInstructed = agents.some(({ agent }) => agent.definition.projectInstructions === true);
   const isLinked = manifests.servers.length > 0 || agents.some(({ agent }) => agent.missingServers.length > 0);
+  const skillPrompter = await loadSkillPrompter(config, agents);
   if (which === "wanted" && wanted.size === 0 && !isInstructed && !isLinked) {
-    const isEquipped = Object.keys(prices).length > 0 || agents.some(({ unfit }) => unfit.length > 0);
-    return { equipment: isEquipped ? { ...NO_RESOURCES, prices } : null, skills: [], mcp: null };
+    const isEquipped = skillPrompter !== null || Object.keys(prices).length > 0 || agents.some(({ unfit }) => unfit.length > 0);
+    return { equipment: isEquipped ? { ...NO_RESOURCES, prices, skillPrompter } : null, skills: [], mcp: null };
   }
   const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
   const trusted = await loadTrust(config.journal.directory);
@@ -187,8 +190,14 @@ async function loadResources(
   const mcp = isLinked ? projectMcp(config, trusted, env) : null;
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_RESOURCES : serverEquipment(mcp);
-  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices };
+  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices, skillPrompter };
   return { equipment, skills, mcp };
+}
+
+/** Of the project's ports module, which is loaded only where an agent has skills. */
+async function loadSkillPrompter(config: Config, agents: readonly Unfinished[]): Promise<SkillPrompter | null> {
+  const hasSkills = agents.some(({ agent }) => (agent.definition.skills ?? []).length > 0);
+  return hasSkills ? ((await loadBuildPorts(config)).skillPrompter ?? null) : null;
 }
 
 /** Adds the resources that the agent names, the policies and labels of its own file, and the project's default model. */
@@ -227,6 +236,7 @@ export const loadManifests = (config: Config, env: Env, ask: AskHidden): Project
     directory: config.journal.directory,
     env,
     ask,
+    ports: () => loadBuildPorts(config),
     ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
   });
 

@@ -23,8 +23,26 @@ async function takeOne(find: FindSecret, name: string, withinMs: number): Promis
   const value: unknown = await within(async () => find(name), withinMs).catch(() => null);
   if (typeof value === "string" && value !== "") return value;
   const problem = value === undefined || value === "" ? `there is no secret \`${name}\`` : `the secret \`${name}\` could not be read`;
-  throw new FaultError({ kind: "usage", detail: problem, hint: "`secrets` of `manifestTools` finds them by name" });
+  throw new FaultError({ kind: "usage", detail: problem, hint: "your `secrets` function finds them by name" });
 }
+
+/** Loaded when the first manifest runs: a project that only lists its tools does not run its ports module. */
+export type LoadManifestPorts = () => Promise<Readonly<{ secrets?: FindSecret; running?: InvocationRunner }>>;
+
+export const lateSecrets = (load: LoadManifestPorts, usual: SecretsPort): SecretsPort => ({
+  async take(names) {
+    const { secrets } = await load();
+    return (secrets === undefined ? usual : secretsBy(secrets)).take(names);
+  },
+});
+
+/** Ports that cannot be loaded fail the call before anything is started. */
+export const lateRunner = (load: LoadManifestPorts, usual: InvocationRunner): InvocationRunner => ({
+  async run(invocation, options) {
+    const { running } = await load();
+    return (running === undefined ? usual : heldToContract(running)).run(invocation, options);
+  },
+});
 
 /** Beyond the manifest's own time limit: a runner is told to stop first. */
 const GRACE_MS = 2_000;

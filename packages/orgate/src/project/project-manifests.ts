@@ -9,7 +9,7 @@ import { openProjectPaths } from "../files/project-paths.ts";
 import { readBytes } from "../files/text-file.ts";
 import { findTomlPosition as placeOfSetting } from "../files/toml-text.ts";
 import { pathGuard } from "../guard/path-guard.ts";
-import { placesOf } from "../guard/protected-paths.ts";
+import { resolvePlaces } from "../guard/protected-paths.ts";
 import { type AskHidden, openSecrets } from "../identity/secrets.ts";
 import { secretStore } from "../identity/secrets-file.ts";
 import { type FoundServer, mcpServers } from "../mcp/config.ts";
@@ -23,7 +23,7 @@ import type { ManifestTools } from "../toolclad/manifest-run.ts";
 import { manifestTool } from "../toolclad/manifest-tool.ts";
 import { hostRunning } from "../toolclad/running/running.ts";
 
-import { type FindSecret, heldToContract, secretsBy } from "./own-manifest-ports.ts";
+import { type FindSecret, type LoadManifestPorts, lateRunner, lateSecrets } from "./own-manifest-ports.ts";
 
 export type ManifestPlace = Readonly<{
   /** The project's folder. */
@@ -35,10 +35,8 @@ export type ManifestPlace = Readonly<{
   env: Env;
   ask: AskHidden;
   drafts?: readonly Draft[];
-  /** In place of the environment and the project's encrypted store. */
-  secrets?: FindSecret | undefined;
-  /** In place of the sandbox and the HTTP guard. */
-  running?: InvocationRunner | undefined;
+  /** In place of the environment and the project's encrypted store, and of the sandbox and the HTTP guard. */
+  ports?: LoadManifestPorts | undefined;
 }>;
 
 /** Calls a tool of an MCP server, for `[mcp]` manifests. */
@@ -131,13 +129,11 @@ function twice({ contract, text, file }: ManifestFile, [other]: readonly Manifes
 
 function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
   const { root, directory, env, ask } = place;
-  const guard = pathGuard({ root, also: [directory, ...placesOf(place.tools)] });
+  const guard = pathGuard({ root, also: [directory, ...resolvePlaces(place.tools)] });
   const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const places = openProjectPaths(root, hidden);
-  const programs =
-    place.running === undefined
-      ? hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } })
-      : heldToContract(place.running);
+  const ports: LoadManifestPorts = place.ports ?? (async () => ({}));
+  const programs = lateRunner(ports, hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } }));
   const running: InvocationRunner = {
     run: (invocation: Invocation, options: RunOptions) =>
       invocation.kind === "mcp" && mcp.call !== null ? mcp.call(invocation, options) : programs.run(invocation, options),
@@ -145,7 +141,7 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
   return {
     world: { scope, places },
     running,
-    secrets: place.secrets === undefined ? openSecrets(secretStore(directory), env, ask) : secretsBy(place.secrets),
+    secrets: lateSecrets(ports, openSecrets(secretStore(directory), env, ask)),
     work: openCallFolders(directory),
     hash: sha256,
     base64: (text) => Buffer.from(text, "utf8").toString("base64"),
@@ -178,7 +174,14 @@ export function manifestTools(options: ManifestToolsOptions): readonly Tool[] {
   const hint = 'such as { root: "." }';
   assertArguments("manifestTools", { options: objectWith({ root: text(hint) }, hint) }, options);
   const { root, directory = join(root, ".orgate"), tools = ["tools/*.clad.toml"], env = process.env, secrets, running } = options;
-  const found = projectManifests({ root, tools, directory, env, ask: null, secrets, running });
+  const found = projectManifests({
+    root,
+    tools,
+    directory,
+    env,
+    ask: null,
+    ports: async () => ({ ...(secrets === undefined ? {} : { secrets }), ...(running === undefined ? {} : { running }) }),
+  });
   const [problem] = found.problems;
   if (problem !== undefined) throw problemFault(problem, found.problems.length - 1);
   return [...found.tools.values()].map(({ tool }) => tool);

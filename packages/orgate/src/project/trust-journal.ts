@@ -1,5 +1,6 @@
 /** Reads from the journal what a person trusts. */
-import { type Entry, isFault, type Journal, seq, TRUST } from "@orgate/core";
+import { isFault, type Journal, TRUST } from "@orgate/core";
+import { readAllEntries } from "@orgate/core/journal";
 import { openReadOnlyStore } from "../store/open-read-only.ts";
 import { foldTrust, type Trusted } from "./trust.ts";
 
@@ -18,11 +19,4 @@ export async function loadTrust(directory: string): Promise<Trusted> {
   }
 }
 
-export async function readTrust(journal: Pick<Journal, "read">): Promise<Trusted> {
-  const all: Entry[] = [];
-  for (;;) {
-    const page = await journal.read(TRUST, all.at(-1)?.seq ?? seq(0), 500);
-    all.push(...page);
-    if (page.length < 500) return foldTrust(all);
-  }
-}
+export const readTrust = async (journal: Pick<Journal, "read">): Promise<Trusted> => foldTrust(await readAllEntries(journal, TRUST));

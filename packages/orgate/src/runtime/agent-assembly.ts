@@ -17,8 +17,8 @@ import {
 import { sha256 } from "../node/crypto.ts";
 import type { AgentRef, RuntimeOptions } from "./api.ts";
 import { type Composed, compose } from "./compose.ts";
-import { noticesOf } from "./notices.ts";
-import { leaveToConduct } from "./people/may-orchestrate.ts";
+import { createNotifier } from "./notices.ts";
+import { orchestrationCheck } from "./people/may-orchestrate.ts";
 import { delegatesOf, type Family } from "./ports/delegates.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
@@ -66,7 +66,7 @@ export class AgentAssembly {
   assemble(agent: Agent, watcher: (live: Live) => void): Composed {
     const { place, gate, outside, options, hear, parentOf } = this.#parts;
     const { notify, project = null } = options;
-    const notice = notify === undefined ? null : noticesOf({ agent: agent.name, project, parentOf }, notify.tell);
+    const notice = notify === undefined ? null : createNotifier({ agent: agent.name, project, parentOf }, notify.tell);
     const watch = (live: Live): void => {
       hear(live, agent);
       watcher(live);
@@ -91,7 +91,7 @@ export const withOutputOfRun = ({ ports, facts }: Composed, agent: Agent, run: P
 });
 
 function middlewareFor(agent: Agent, { gate, place, options }: AssemblyParts): readonly Middleware[] {
-  const mayOrchestrate = leaveToConduct(agent, gate, () => place.store.journal); // last: it looks at what the others have made of a call
+  const mayOrchestrate = orchestrationCheck(agent, gate, () => place.store.journal); // last: it looks at what the others have made of a call
   return checkMiddleware([...(options.middleware ?? []), ...agent.middleware, ...mayOrchestrate], `agent \`${agent.name}\``);
 }
 

@@ -3,7 +3,7 @@ import { type Agent, checkLimits, FaultError, type Gate, type Limits, refuseUnpr
 import { sha256 } from "../node/crypto.ts";
 import { isPolicies } from "../policies/policies.ts";
 
-export function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
+export function indexAgents(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
   const map = new Map<string, Agent>();
   for (const agent of agents) {
     if (map.has(agent.name))
@@ -47,7 +47,7 @@ export function checkOwnPolicies(agents: readonly Agent[], gate: Gate): void {
 }
 
 /** Limits that make no sense together are refused before anything runs, wherever they come from. */
-export function limitsOf(agent: Agent, given: Partial<Limits> | undefined): Limits {
+export function resolveLimits(agent: Agent, given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return agent.limits;
   const limits = checkLimits({ ...agent.limits, ...given }, `the limits of this run of \`${agent.name}\``);
   if ("kind" in limits) throw new FaultError(limits);

@@ -19,6 +19,7 @@ import type {
   Live,
   Middleware,
   Model,
+  OwnContextPlan,
   Principal,
   Resolution,
   RunResult,
@@ -41,10 +42,10 @@ import type { FileInput, SaidInput } from "../files/file-input.ts";
 import type { Env } from "../node/env.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Notify } from "./notice-webhook.ts";
-import type { QuestionView } from "./people/approvals.ts";
+import type { ApprovalRequestView } from "./people/approvals.ts";
 import type { BreakerView } from "./people/breakers.ts";
 import type { DeadLetterView } from "./people/dead-letters.ts";
-import type { KnownEntry } from "./people/trusted-values.ts";
+import type { TrustedEntry } from "./people/trusted-values.ts";
 import type { BreakerTable, OwnCounters, Tracer } from "./ports/own-ports.ts";
 import type { OpenOwnStore } from "./ports/own-store.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
@@ -87,6 +88,8 @@ export type RuntimeOptions = Readonly<{
   knowledge?: KnowledgeStore;
   /** Counts tokens by the tokenizer's name; null for one that is built in. */
   counters?: OwnCounters;
+  /** Context plans by name; an agent uses one with `context: { kind: "own", plan: NAME }`. */
+  contextPlans?: Readonly<Record<string, OwnContextPlan>>;
   /** Settings of circuit breakers, in place of those of agents and tools. */
   breakers?: BreakerTable;
   /** Hears every durable entry of the sessions driven here, beside OpenTelemetry. */
@@ -121,12 +124,12 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
 }>;
 
 /** What a person says, with what is shown. */
-export type RunReport = Readonly<{ text: string; files?: readonly FileInput[] }>;
+export type MessageInput = Readonly<{ text: string; files?: readonly FileInput[] }>;
 
 /** Iterate for what happens as it happens, await `result` for what came of it. Either alone is enough. */
 export type Run<Value = Json> = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult<Value>> }>;
 
-export type Completed<Value = Json> = RunResult<Value> & Readonly<{ events: readonly Entry[] }>;
+export type CompletedRun<Value = Json> = RunResult<Value> & Readonly<{ events: readonly Entry[] }>;
 
 /** By name; or itself, and then the type of what it answers with is known. */
 export type AgentRef<Value = unknown> = string | Agent<Value>;
@@ -143,13 +146,13 @@ export type Runtime = Readonly<{
     agent: AgentRef<Value>,
     input: string,
     options?: RunOptions<Out>,
-  ): Promise<Completed<ValueOf<Out, Value>>>;
+  ): Promise<CompletedRun<ValueOf<Out, Value>>>;
   /** Takes a session up where it stands: after a crash, or when what it waited for has come. */
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
   /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
-  followUp(session: SessionId, said: string | RunReport, as: Person): Promise<Answered>;
+  followUp(session: SessionId, said: string | MessageInput, as: Person): Promise<IntentOutcome>;
   /** Opened without a turn, found, listed, forked, closed. */
   sessions: Sessions;
   /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
@@ -164,11 +167,11 @@ export type Runtime = Readonly<{
   halts(): Promise<readonly StandingHalt[]>;
   breakers: Breakers;
   deadLetters: DeadLetters;
-  known: KnownSets;
+  known: TrustedSets;
   /** Takes labels off a session, for good reason: what it has seen does not count as that any more. Gated as `remove-label`. */
-  unlabel(labels: Unlabel, as: Person): Promise<Answered>;
+  unlabel(labels: LabelRemoval, as: Person): Promise<IntentOutcome>;
   /** Says what became of a call that nobody could tell of. */
-  resolve(unknown: ResolveOutcome, as: Person): Promise<Answered>;
+  resolve(unknown: ResolveOutcome, as: Person): Promise<IntentOutcome>;
   inspect: Inspect;
   place: OpenProjectStore;
   /**
@@ -184,9 +187,9 @@ export type Approvals = Readonly<{
   /** In the order in which they were asked; a page of 100 unless told. Reads no session. */
   list(page?: Partial<ApprovalPage>): Promise<readonly ListedApproval[]>;
   /** All there is to see before answering; null when it waits no more. */
-  show(approval: string): Promise<QuestionView | null>;
+  show(approval: string): Promise<ApprovalRequestView | null>;
   /** Bound to the digest that was shown. Throws `intent-refused` with the reason. */
-  answer(answer: Omit<Extract<IntentBody, { kind: "answer" }>, "kind">, as: Person): Promise<Answered>;
+  answer(answer: Omit<Extract<IntentBody, { kind: "answer" }>, "kind">, as: Person): Promise<IntentOutcome>;
   /** In force. */
   grants(): Promise<readonly StandingGrant[]>;
   revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
@@ -207,24 +210,24 @@ export type DeadLetters = Readonly<{
   list(page?: Partial<ApprovalPage>): Promise<readonly ListedDeadLetter[]>;
   /** Null when it is not set aside, or not any more. */
   show(session: SessionId, call: CallId): Promise<DeadLetterView | null>;
-  dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<Answered>;
+  dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<IntentOutcome>;
 }>;
 
 /** Trusted sets of the project: what targets are known (G-30). */
-export type KnownSets = Readonly<{
+export type TrustedSets = Readonly<{
   /** By set and value; a page of 100 unless told. */
   list(page?: Partial<TrustedValuePage>): Promise<readonly TrustedValue[]>;
   /** Gated as `edit-known`. */
-  add(entry: KnownEntry, as: Person): Promise<void>;
-  remove(entry: KnownEntry, as: Person): Promise<void>;
+  add(entry: TrustedEntry, as: Person): Promise<void>;
+  remove(entry: TrustedEntry, as: Person): Promise<void>;
 }>;
 
-export type Unlabel = Readonly<{ session: SessionId; labels: readonly string[]; why: string }>;
+export type LabelRemoval = Readonly<{ session: SessionId; labels: readonly string[]; why: string }>;
 
 export type ResolveOutcome = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
 
 /** `entry` is what it became, null while whoever holds the session has not taken it; `result` is of the turn, when it was driven on here. */
-export type Answered = Readonly<{ entry: Entry | null; result: RunResult | null }>;
+export type IntentOutcome = Readonly<{ entry: Entry | null; result: RunResult | null }>;
 
 export type Inspect = Readonly<{
   sessions: Journal["sessions"];

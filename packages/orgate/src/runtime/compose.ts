@@ -14,7 +14,7 @@ import {
   toolbox,
   withDigest,
 } from "@orgate/core";
-import { onModel } from "../models/named-model.ts";
+import { withModel } from "../models/named-model.ts";
 import { sha256 } from "../node/crypto.ts";
 import { mustHaveSkills } from "../project/agent-settings.ts";
 import { withFreshKeys } from "../store/keyring.ts";
@@ -24,7 +24,7 @@ import type { OpenProjectStore } from "./ports/project-store.ts";
 
 export type Composed = Readonly<{ ports: Ports; facts: AgentFacts }>;
 
-export type Parts = Readonly<{
+export type ComposeParts = Readonly<{
   place: OpenProjectStore;
   gate: Gate;
   watch: (live: Live) => void;
@@ -34,15 +34,16 @@ export type Parts = Readonly<{
   middleware?: readonly Middleware[];
 }>;
 
-export function compose(agent: Agent, parts: Parts): Composed {
+export function compose(agent: Agent, parts: ComposeParts): Composed {
   const { place, gate, watch, outside = NODE, family = NO_CHILDREN, middleware = agent.middleware } = parts;
   mustHaveSkills(agent);
   const tools = toolbox(listAgentTools(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),
-    fallbacks: agent.fallbacks.map(({ model }) => outside.model(onModel(agent, model))),
+    fallbacks: agent.fallbacks.map(({ model }) => outside.model(withModel(agent, model))),
     summariser: outside.model(summariserOf(agent)),
     counters: outside.counters,
+    contextPlans: outside.contextPlans,
     gate,
     tools,
     middleware,
@@ -69,4 +70,4 @@ export function compose(agent: Agent, parts: Parts): Composed {
 
 /** The agent's own model unless its plan for the conversation names another. */
 const summariserOf = (agent: Agent): Agent =>
-  agent.context.kind !== "summarise" || agent.context.model === null ? agent : onModel(agent, agent.context.model);
+  agent.context.kind !== "summarise" || agent.context.model === null ? agent : withModel(agent, agent.context.model);

@@ -6,11 +6,11 @@ import { FULL_EVERY, parseSeen } from "@orgate/core/journal";
 import { afterAll, expect, test } from "vitest";
 import { askingDesk, withPeople } from "../cli/commands/fixtures/asking.ts";
 import type { Desk } from "../cli/commands/fixtures/desk.ts";
-import { openAccessBook } from "../identity/access-book.ts";
+import { openAccessStore } from "../identity/access-store.ts";
 import { secretPort } from "../identity/secret-hash.ts";
 import { databaseIn } from "./fixtures/forging.ts";
 import { NODE } from "./ports/outside.ts";
-import { type OpenProjectStore, openPlace } from "./ports/project-store.ts";
+import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
 
 const desks: Desk[] = [];
 afterAll(() => {
@@ -19,7 +19,7 @@ afterAll(() => {
 const ana = { kind: "user", id: "ana" } as const;
 const halt = (place: OpenProjectStore, scope: string): Promise<void> =>
   place.orders.halt({ kind: "work.halted", scope, by: ana, reason: "x" });
-const open = (directory: string): Promise<OpenProjectStore> => openPlace({ directory, thread: "main", synchronous: "off" });
+const open = (directory: string): Promise<OpenProjectStore> => openProjectStore({ directory, thread: "main", synchronous: "off" });
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,
@@ -52,7 +52,7 @@ function cutLast(directory: string, writer: string, keepCommit = false): string 
 test("J-22 a key that another process revoked stays revoked: its revocation cannot be cut off once anybody has written after it", async () => {
   const desk = await newDesk();
   const first = await open(desk.directory); // holds the first slot
-  const book = openAccessBook({ journal: first.store.journal, secrets: secretPort, now: NODE.clock.now });
+  const book = openAccessStore({ journal: first.store.journal, secrets: secretPort, now: NODE.clock.now });
   const { access } = await book.give({ means: "key", person: "ana", agents: null, actions: null, until: null, note: "", by: ana });
   const revoked = await desk.start(["keys", "revoke", access.access, "--reason", "lost", "--as", "ana"]).ended;
   expect([revoked.code, revoked.stderr]).toEqual([0, ""]);

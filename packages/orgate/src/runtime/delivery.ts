@@ -5,14 +5,16 @@
  * W-2 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
  * W-1 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
  */
+
 import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
-import { offerIntent, type SocketAnswer, socketsIn } from "../store/intent-socket.ts";
+import { eachEntry } from "@orgate/core/journal";
+import { listSockets, offerIntent, type SocketAnswer } from "../store/intent-socket.ts";
 import type { ReadStore } from "../store/journal.ts";
 
-export type Way = "socket" | "row" | "own";
+export type DeliveryRoute = "socket" | "row" | "own";
 
-export type Delivered =
-  | Readonly<{ kind: "became"; entry: Entry; way: Way }>
+export type DeliveryOutcome =
+  | Readonly<{ kind: "became"; entry: Entry; way: DeliveryRoute }>
   | Readonly<{ kind: "refused"; reason: string }>
   /** Durable, and not taken within the time given: whoever holds the session takes it when it can. */
   | Readonly<{ kind: "pending" }>;
@@ -30,13 +32,13 @@ export type IntentDelivery = Readonly<{
 const LOOK_EVERY_MS = 50;
 const TAKE_OVER_EVERY_MS = 500;
 
-export async function deliver({ store, directory, intent, waitMs, takeOver }: IntentDelivery): Promise<Delivered> {
+export async function deliver({ store, directory, intent, waitMs, takeOver }: IntentDelivery): Promise<DeliveryOutcome> {
   const before = await lastSeq(store, intent.session);
   const answered = await throughSocket(directory, intent);
   if (answered?.kind === "refused") return answered;
   if (answered === null) await store.inbox.put(intent);
 
-  let way: Way = answered === null ? "row" : "socket";
+  let way: DeliveryRoute = answered === null ? "row" : "socket";
   const until = performance.now() + waitMs;
   // a process that has just answered is alive; the others are not known to be
   let nextTry = performance.now() + (way === "socket" ? TAKE_OVER_EVERY_MS : 0);
@@ -55,7 +57,7 @@ export async function deliver({ store, directory, intent, waitMs, takeOver }: In
 
 /** Null when no process that drives the session listens. */
 async function throughSocket(directory: string, intent: Intent): Promise<Exclude<SocketAnswer, { kind: "elsewhere" }> | null> {
-  for (const path of socketsIn(directory)) {
+  for (const path of listSockets(directory)) {
     const answered = await offerIntent(path, intent);
     if (answered !== null && answered.kind !== "elsewhere") return answered;
   }
@@ -67,26 +69,25 @@ async function lastSeq({ journal }: IntentDelivery["store"], session: SessionId)
 }
 
 /** It left the inbox in the commit of what it became, so that is there to be read. */
-async function found({ journal }: IntentDelivery["store"], { id, session }: Intent, before: Seq, way: Way): Promise<Delivered> {
-  for (let after = before; ; ) {
-    const chunk = await journal.read(session, after, 1_000);
-    for (const entry of chunk) {
-      if (intentOf(entry.event) !== id) continue;
-      return entry.event.kind === "intent.refused" ? { kind: "refused", reason: entry.event.reason } : { kind: "became", entry, way };
-    }
-    const last = chunk.at(-1);
-    // taken, and no trace after the place where we began: it was sent, and taken, before
-    if (last === undefined) return { kind: "refused", reason: "it was sent before" };
-    after = last.seq;
+async function found(
+  { journal }: IntentDelivery["store"],
+  { id, session }: Intent,
+  before: Seq,
+  way: DeliveryRoute,
+): Promise<DeliveryOutcome> {
+  for await (const entry of eachEntry(journal, session, before)) {
+    if (readIntentId(entry.event) !== id) continue;
+    return entry.event.kind === "intent.refused" ? { kind: "refused", reason: entry.event.reason } : { kind: "became", entry, way };
   }
+  return { kind: "refused", reason: "it was sent before" }; // taken, and no trace after the place where we began
 }
 
-export function intentOf(event: JournalEvent): IntentId | null {
+export function readIntentId(event: JournalEvent): IntentId | null {
   return "intent" in event ? event.intent : null;
 }
 
 /** The newest entry that is sought; null: none. Read from the end: what is sought is new, and a conversation may be long. */
-export async function newestEntry(
+export async function findNewestEntry(
   journal: Pick<Journal, "read" | "session">,
   session: SessionId,
   isSought: (event: JournalEvent) => boolean,

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Agent, defineAgent, defineTool, type JsonObject, type Model, type ReplyPart } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
-import type { Completed, Runtime } from "./api.ts";
+import type { CompletedRun, Runtime } from "./api.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -91,7 +91,7 @@ async function play(
   request: string,
   steps: readonly Step[],
   helper: readonly Step[] = [],
-): Promise<{ done: Completed; left: readonly Left[] }> {
+): Promise<{ done: CompletedRun; left: readonly Left[] }> {
   const left: Left[] = [];
   const tools = desk(left);
   const folder = mkdtempSync(join(tmpdir(), "orgate-leak-"));
@@ -109,7 +109,7 @@ async function play(
   runtimes.push(runtime);
   return { done: await runtime.complete("clerk", request), left };
 }
-const verdicts = (done: Completed) =>
+const verdicts = (done: CompletedRun) =>
   done.events.flatMap(({ event: e }) =>
     e.kind === "gate.decided" && e.action.kind === "call" ? [`${e.action.tool} ${e.verdict.kind}`] : [],
   );

@@ -11,7 +11,7 @@ import { ed25519 } from "../node/crypto.ts";
 import { cedarEngine } from "../policies/cedar-engine.ts";
 import { readPastDecisions } from "../policies/past-decisions.ts";
 import { createPerson, signIntent } from "../store/keyring.ts";
-import type { Completed, Runtime } from "./api.ts";
+import type { CompletedRun, Runtime } from "./api.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -113,9 +113,9 @@ async function open(policies: string, model: (agent: Agent) => Model, directory 
   runtimes.push(runtime);
   return runtime;
 }
-const decided = ({ events: all }: Completed, tool: string) =>
+const decided = ({ events: all }: CompletedRun, tool: string) =>
   all.flatMap(({ event: e }) => (e.kind === "gate.decided" && e.action.kind === "call" && e.action.tool === tool ? [e] : []));
-const verdicts = (done: Completed, tool: string) => decided(done, tool).map((d) => d.verdict.kind);
+const verdicts = (done: CompletedRun, tool: string) => decided(done, tool).map((d) => d.verdict.kind);
 const named = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.inRequest };';
 const vouched = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.vouched };';
 

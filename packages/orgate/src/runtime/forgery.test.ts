@@ -35,7 +35,7 @@ import { createPerson, openPerson, type Person, signIntent } from "../store/keyr
 import type { Runtime } from "./api.ts";
 import { databaseIn, FORGED_SEALS, forge } from "./fixtures/forging.ts";
 import { NODE } from "./ports/outside.ts";
-import { openPlace } from "./ports/project-store.ts";
+import { openProjectStore } from "./ports/project-store.ts";
 import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
@@ -225,7 +225,7 @@ test.each(Object.keys(FORGERIES))(
       const folder = newFolder();
       cpSync(template.folder, folder, { recursive: true });
       const directory = join(folder, ".orgate");
-      const open = () => openPlace({ directory, thread: "main", synchronous: "off" });
+      const open = () => openProjectStore({ directory, thread: "main", synchronous: "off" });
       const alive = await open();
       forge(directory, stream(), event(), how);
       const refused = await errorOf(alive.store.journal.read(stream(), seq(0), 1_000));

@@ -15,7 +15,7 @@ import {
   text,
   withArgumentCheck,
 } from "../node/argument-checks.ts";
-import type { Approvals, Breakers, DeadLetters, KnownSets, RunOptions, Runtime, RuntimeOptions } from "./api.ts";
+import type { Approvals, Breakers, DeadLetters, RunOptions, Runtime, RuntimeOptions, TrustedSets } from "./api.ts";
 import type { Sessions } from "./sessions.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -93,6 +93,13 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentChec
     need("a knowledge store", "docs/guide/library.md names the parts", (v) => hasFunctions(v, "search", "put", "embed", "used", "close")),
   ),
   counters: optional(need("a function from a tokenizer's name to a counter", "counters: (tokenizer) => (text) => text.length", isFunction)),
+  contextPlans: optional(
+    need(
+      "context plans by name",
+      'contextPlans: { newest: (view) => ({ kind: "drop", upTo: 4 }) }',
+      (v) => isObject(v) && Object.values(v).every(isFunction),
+    ),
+  ),
   breakers: optional(
     need(
       "settings by breaker: { failures, openMs, probes }",
@@ -220,7 +227,7 @@ const checkedLetters = (d: DeadLetters): DeadLetters => ({
 });
 
 const known = objectOf({ set: words, value: words, why: words }, "{ set, value, why }");
-const checkedKnown = (k: KnownSets): KnownSets => ({
+const checkedKnown = (k: TrustedSets): TrustedSets => ({
   list: withArgumentCheck(
     "known.list",
     { page: optional(objectOf({ set: nullable(words), after: nullable(object), most: optional(number) }, "{ set, after, most }")) },

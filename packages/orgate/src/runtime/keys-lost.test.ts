@@ -2,14 +2,14 @@ import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openPlace } from "./ports/project-store.ts";
+import { openProjectStore } from "./ports/project-store.ts";
 
 let directory = "";
 beforeEach(() => {
   directory = join(mkdtempSync(join(tmpdir(), "orgate-keys-")), ".orgate");
 });
 afterEach(() => rmSync(join(directory, ".."), { recursive: true }));
-const open = () => openPlace({ directory, thread: "main", synchronous: "normal" });
+const open = () => openProjectStore({ directory, thread: "main", synchronous: "normal" });
 
 test("J-17 keys of a journal that is there are not made again: it stops with what to do, and nothing is left behind", async () => {
   await (await open()).close();

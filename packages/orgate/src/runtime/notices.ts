@@ -39,7 +39,7 @@ export type Notice = Readonly<{
 }>;
 
 /** For one run: hands on what is asked in it. */
-export function noticesOf(
+export function createNotifier(
   about: Readonly<{ agent: string; project: string | null; parentOf(session: SessionId): Parent | null }>,
   tell: (notice: Notice) => void,
 ): (live: Live) => void {

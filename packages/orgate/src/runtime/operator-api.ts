@@ -14,14 +14,14 @@ import {
 } from "@orgate/core";
 import { toAttachments } from "../files/file-input.ts";
 import type { Person } from "../store/keyring.ts";
-import type { Answered, Approvals, Breakers, RunReport, Runtime } from "./api.ts";
-import { type Acting, haltWork, inForce, resumeWork, revokeGrant, viewQuestion } from "./people/approvals.ts";
+import type { Approvals, Breakers, IntentOutcome, MessageInput, Runtime } from "./api.ts";
+import { type Acting, haltWork, listOrdersInForce, resumeWork, revokeGrant, viewApprovalRequest } from "./people/approvals.ts";
 import { readBreakers, setBreaker, unknownBreaker } from "./people/breakers.ts";
 import { viewDeadLetter } from "./people/dead-letters.ts";
-import { unknownScope } from "./people/halt-scope.ts";
+import { refuseUnknownScope } from "./people/halt-scope.ts";
 import { sendIntent } from "./people/send-intent.ts";
-import { settledFault, settledRequest } from "./people/settled-request.ts";
-import { editKnown } from "./people/trusted-values.ts";
+import { findSettledRequest, settledFault } from "./people/settled-request.ts";
+import { editTrustedValues } from "./people/trusted-values.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
 
@@ -47,12 +47,12 @@ export function operatorApi(parts: OperatorParts): OperatorApi {
   const send = (session: SessionId, wish: IntentBody, as: Person) => sendAndDrive(parts, session, wish, as);
   const standing = async () => {
     await place.orders.refresh();
-    return inForce(place.orders, now());
+    return listOrdersInForce(place.orders, now());
   };
   return {
     approvals: approvalsOf(parts, acting, async () => (await standing()).grants),
     async halt(scope, reason, as, { anyway = false } = {}) {
-      const unknown = anyway ? null : unknownScope(agents, scope, "`{ anyway: true }` as fourth argument");
+      const unknown = anyway ? null : refuseUnknownScope(agents, scope, "`{ anyway: true }` as fourth argument");
       if (unknown !== null) throw unknown;
       await haltWork(acting(as), scope, reason);
     },
@@ -66,8 +66,8 @@ export function operatorApi(parts: OperatorParts): OperatorApi {
     },
     known: {
       list: ({ set = null, after = null, most = 100 } = {}) => journal.known({ set, after, most }),
-      add: (entry, as) => editKnown(acting(as), "known.added", entry, now),
-      remove: (entry, as) => editKnown(acting(as), "known.removed", entry, now),
+      add: (entry, as) => editTrustedValues(acting(as), "known.added", entry, now),
+      remove: (entry, as) => editTrustedValues(acting(as), "known.removed", entry, now),
     },
     unlabel: ({ session, labels, why }, as) => send(session, { kind: "unlabel", labels: labels.map(label), why }, as),
     resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
@@ -94,7 +94,7 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
     list: ({ after = 0, most = 100 } = {}) => journal.questions({ after, most }),
     async show(approval) {
       const [found] = await journal.question(approvalId(approval));
-      return found === undefined ? null : viewQuestion(journal, found.session, found.approval, parts.outside.clock.now());
+      return found === undefined ? null : viewApprovalRequest(journal, found.session, found.approval, parts.outside.clock.now());
     },
     async answer(answer, as) {
       const [found] = await journal.question(answer.approval);
@@ -112,7 +112,7 @@ async function sendAndDrive(
   session: SessionId,
   wish: IntentBody,
   as: Person,
-): Promise<Answered> {
+): Promise<IntentOutcome> {
   let result: RunResult | null = null;
   const takeOver = async (): Promise<"drove" | "held"> => {
     try {
@@ -130,14 +130,14 @@ async function sendAndDrive(
 /** How long the process that holds a session may take to answer an intent. */
 const HOLDER_MS = 10_000;
 
-function toSpoken(said: string | RunReport): IntentMessage {
+function toSpoken(said: string | MessageInput): IntentMessage {
   const { text, files = [] } = typeof said === "string" ? { text: said } : said;
   return files.length === 0 ? { text } : { text, files: toAttachments(files) };
 }
 
 /** Q-23 */
 async function nothingOpen(journal: Journal, approval: string, as: Person): Promise<FaultError> {
-  const settled = await settledRequest(journal, approval, { me: `user:${as.name}` });
+  const settled = await findSettledRequest(journal, approval, { me: `user:${as.name}` });
   if (settled !== null) return settledFault(settled);
   return new FaultError({
     kind: "usage",

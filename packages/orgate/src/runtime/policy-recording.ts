@@ -1,10 +1,10 @@
 import type { Millis } from "@orgate/core";
 import type { Policies } from "../policies/policies.ts";
-import { type Recording, recordPolicies } from "../policies/policy-record.ts";
+import { type PolicyRecording, recordPolicies } from "../policies/policy-record.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
 
 /** Puts the set that decides on record before the first decision is made (G-15), and again whenever another process has applied one. */
-export async function keepPoliciesOnRecord(place: OpenProjectStore, now: () => Millis, policies: Policies): Promise<Recording> {
+export async function keepPoliciesOnRecord(place: OpenProjectStore, now: () => Millis, policies: Policies): Promise<PolicyRecording> {
   const { journal, inbox } = place.store;
   try {
     const { refresh, stop } = await recordPolicies({ journal, now }, policies);
@@ -23,7 +23,7 @@ export async function keepPoliciesOnRecord(place: OpenProjectStore, now: () => M
 }
 
 /** A session that looks for orders looks for applied policies too: both come from other processes, and count for its next decision (G-15). */
-export const withPolicies = (orders: OpenProjectStore["orders"], policies: Recording): OpenProjectStore["orders"] => ({
+export const withPolicies = (orders: OpenProjectStore["orders"], policies: PolicyRecording): OpenProjectStore["orders"] => ({
   ...orders,
   async refresh() {
     await orders.refresh();

@@ -4,7 +4,7 @@ import type { Run } from "./api.ts";
 type Track = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /** One run, seen by callback, by any number of iterators, or by its result alone. An iterator sees what happens from its start on. */
-export function stream(
+export function startRun(
   on: ((live: Live) => void) | undefined,
   track: Track,
   start: (watch: (live: Live) => void, signal: AbortSignal) => Promise<RunResult>,

@@ -1,35 +1,26 @@
 /** The library's front door in Node: opens a folder, runs agents, resumes sessions, shows what happened. */
-import {
-  type Agent,
-  type Entry,
-  type Live,
-  readState,
-  type Schema,
-  type SessionId,
-  type Surface,
-  seq,
-  withChosenModel,
-  withDefaultModel,
-} from "@orgate/core";
+
+import { type Agent, type Entry, type Live, readState, type Schema, type Surface, withChosenModel, withDefaultModel } from "@orgate/core";
+import { eachEntry } from "@orgate/core/journal";
 import { embedderFor } from "../models/embedding.ts";
 import { readModelSettings } from "../models/env.ts";
-import { modelsWith } from "../models/named-model.ts";
+import { createModelLookup } from "../models/named-model.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { isPolicies } from "../policies/policies.ts";
 import { AgentAssembly } from "./agent-assembly.ts";
-import { byName, checkDelegates, checkOwnPolicies } from "./agent-checks.ts";
-import type { AgentRef, Completed, Inspect, Run, RunOptions, Runtime, RuntimeOptions, ValueOf } from "./api.ts";
+import { checkDelegates, checkOwnPolicies, indexAgents } from "./agent-checks.ts";
+import type { AgentRef, CompletedRun, Inspect, Run, RunOptions, Runtime, RuntimeOptions, ValueOf } from "./api.ts";
 import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./front-door.ts";
 import { operatorApi } from "./operator-api.ts";
 import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
-import { safeTracer, withOwnCounters } from "./ports/own-ports.ts";
-import { type OpenProjectStore, openPlace } from "./ports/project-store.ts";
-import { stream } from "./run-stream.ts";
+import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.ts";
+import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
+import { startRun } from "./run-stream.ts";
 import { SessionRunner } from "./session-runner.ts";
-import { sessionsOf } from "./sessions.ts";
-import { openEar, subscriber } from "./subscribe.ts";
+import { createSessions } from "./sessions.ts";
+import { createSubscribe, openLiveText } from "./subscribe.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { runTurn } from "./turn-runner.ts";
 
@@ -38,9 +29,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, principal } = options;
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
-  const ear = openEar();
+  const ear = openLiveText();
 
-  const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.silence, agents: () => agents });
+  const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.forget, agents: () => agents });
   const agents = new AgentAssembly({
     agents: agentsByName,
     place: deciding,
@@ -48,7 +39,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     outside,
     options,
     hear(live, agent) {
-      ear.hear(live);
+      ear.add(live);
       if (live.kind !== "entry") return;
       for (const { hear } of tracers) hear(live.entry, agent);
     },
@@ -56,7 +47,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     driveChild: (child, _, stop) => runner.driveChild(child, stop),
   });
   const surfaceOf = surfacesOf(options);
-  const sessions = sessionsOf({
+  const sessions = createSessions({
     journal,
     clock,
     ids,
@@ -72,7 +63,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     given: RunOptions<Out> = {},
   ): Run<ValueOf<Out, Value>> {
     const wrong = runFault([ref, input, given]);
-    const plain = stream(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
+    const plain = startRun(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
       if (wrong !== null) throw wrong;
       return runTurn({ place, agents, runner, sessions, principal, surfaceOf }, { ref, input, options: given }, watch, signal);
     });
@@ -81,7 +72,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   const resume: Runtime["resume"] = (session, given = {}) => {
     const wrong = resumeFault([session, given]);
-    return stream(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
+    return startRun(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
       if (wrong !== null) throw wrong;
       return runner.resume(session, watch, given.signal === undefined ? signal : AbortSignal.any([given.signal, signal]));
     });
@@ -100,7 +91,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   return checkedRuntime({
     sessions,
-    subscribe: subscriber(journal, ear, ended.signal),
+    subscribe: createSubscribe(journal, ear, ended.signal),
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,
@@ -118,12 +109,12 @@ async function openParts(options: RuntimeOptions) {
   checkRuntimeOptions(options);
   const { directory, gate, thread = "main", synchronous = "full" } = options;
   const given = options.agents.map((agent) => withDefaultModel(agent, options.defaultModel ?? null));
-  const agentsByName = byName(given);
+  const agentsByName = indexAgents(given);
   checkDelegates(agentsByName);
   checkOwnPolicies(given, gate);
   const outside = portsOf(options);
   const { store, knowledge, breakers } = options;
-  const place = await openPlace({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });
+  const place = await openProjectStore({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });
   const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
   const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
   const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
@@ -136,10 +127,11 @@ function portsOf(options: RuntimeOptions): Outside {
   const { embedding = null } = options;
   const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
   return {
-    model: options.model ?? modelsWith(settings),
+    model: options.model ?? createModelLookup(settings),
     clock: options.clock ?? NODE.clock,
     ids: options.ids ?? NODE.ids,
     counters: withOwnCounters(options.counters),
+    contextPlans: ownContextPlans(options.contextPlans),
     embedder,
   };
 }
@@ -154,7 +146,7 @@ async function complete<Value, const Out extends Schema | undefined = undefined>
   ref: AgentRef<Value>,
   input: string,
   given: RunOptions<Out> = {},
-): Promise<Completed<ValueOf<Out, Value>>> {
+): Promise<CompletedRun<ValueOf<Out, Value>>> {
   const wrong = runFault([ref, input, given]);
   if (wrong !== null) throw wrong;
   const events: Entry[] = [];
@@ -168,21 +160,12 @@ async function complete<Value, const Out extends Schema | undefined = undefined>
 
 function inspectOf({ store }: OpenProjectStore, { counters }: Outside, { gate }: RuntimeOptions, agents: readonly Agent[]): Inspect {
   const { journal } = store;
-  async function* events(session: SessionId): AsyncIterable<Entry> {
-    for (let after = seq(0); ; ) {
-      const chunk = await journal.read(session, after, 1_000);
-      yield* chunk;
-      const last = chunk.at(-1);
-      if (last === undefined) return;
-      after = last.seq;
-    }
-  }
   return {
     sessions: journal.sessions,
     session: journal.session,
     find: journal.find,
     state: (session) => readState({ journal }, session, { counters }),
-    events,
+    events: (session) => eachEntry(journal, session),
     agents,
     policies: () => gate.digest,
     gate,

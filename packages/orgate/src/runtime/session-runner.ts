@@ -22,7 +22,7 @@ import {
   toResult,
   withChosenModel,
 } from "@orgate/core";
-import type { IntentDoor } from "../store/intent-socket.ts";
+import type { IntentListener } from "../store/intent-socket.ts";
 import type { AgentAssembly } from "./agent-assembly.ts";
 import type { Composed } from "./compose.ts";
 import type { Outside } from "./ports/outside.ts";
@@ -31,7 +31,7 @@ import type { OpenProjectStore } from "./ports/project-store.ts";
 /** `fold` goes into the cache once nobody looks at the state any more. */
 type Drove = Readonly<{ state: State; fold: Fold | null; agent: Agent | null }>;
 export type Driver = Readonly<{ composed: Composed; agent: Agent | null; limits: Limits; until: AbortSignal }>;
-export type Taken<D> = Readonly<{ held: Held; driver: D }>;
+export type TakenSession<D> = Readonly<{ held: Held; driver: D }>;
 
 type RunnerParts = Readonly<{
   place: OpenProjectStore;
@@ -50,7 +50,7 @@ export class SessionRunner {
   readonly #parents = new Map<SessionId, Parent>();
   /** How often each session is being driven here. */
   readonly #driven = new Map<SessionId, number>();
-  #door: Promise<IntentDoor | null> | null = null;
+  #door: Promise<IntentListener | null> | null = null;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
@@ -94,7 +94,7 @@ export class SessionRunner {
   }
 
   /** Takes a session with the agent as that session runs it: the journal says which model was chosen for it (M-19). */
-  async take<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D | Promise<D>): Promise<Taken<D>> {
+  async take<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D | Promise<D>): Promise<TakenSession<D>> {
     const { place, outside } = this.#parts;
     const found: D[] = [];
     const ground = { journal: place.store.journal, counters: outside.counters, folds: place.folds };
@@ -109,7 +109,7 @@ export class SessionRunner {
   }
 
   /** Takes a session for a new turn; refuses one that is closed or in the middle of a turn. */
-  async takeIdle<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D): Promise<Taken<D>> {
+  async takeIdle<D extends Pick<Driver, "composed">>(session: SessionId, find: (state: State) => D): Promise<TakenSession<D>> {
     const { place } = this.#parts;
     const taken = await this.take(session, find);
     const { held } = taken;

@@ -31,7 +31,7 @@ export type NewSession = Readonly<{
   model?: string;
 }>;
 
-export type Forking = Readonly<{
+export type ForkOptions = Readonly<{
   /** The last entry that counts; all of them unless told. */
   at?: number;
   id?: string;
@@ -52,12 +52,12 @@ export type Sessions = Readonly<{
   /** Newest first; 100 unless told. */
   list(page?: Partial<SessionPage>): Promise<readonly SessionSummary[]>;
   /** H-10 what was said there up to an entry, in a session of its own; the origin is only read. */
-  fork(session: SessionId, how?: Forking): Promise<SessionSummary>;
+  fork(session: SessionId, how?: ForkOptions): Promise<SessionSummary>;
   /** H-9 for good. */
   close(session: SessionId, reason: string, by?: Principal): Promise<SessionSummary>;
 }>;
 
-export type SessionsNeed = Readonly<{
+export type SessionsParts = Readonly<{
   journal: Journal;
   clock: Clock;
   ids: Ids;
@@ -69,7 +69,7 @@ export type SessionsNeed = Readonly<{
   factsOf(agent: string, model: string | null): AgentFacts;
 }>;
 
-export function sessionsOf({ journal, clock, ids, counters, principal: me, surfaceOf, factsOf }: SessionsNeed): Sessions {
+export function createSessions({ journal, clock, ids, counters, principal: me, surfaceOf, factsOf }: SessionsParts): Sessions {
   const p = { journal, clock, ids, counters };
   const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me, model = null }) =>
     createSession(

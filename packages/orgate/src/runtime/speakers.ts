@@ -5,7 +5,7 @@ export type Speakers = Readonly<{ first: Principal /** Each once. */; people: re
 
 const PAGE = 200;
 
-export async function speakersOf(journal: Pick<Journal, "session" | "read">, session: SessionId): Promise<Speakers> {
+export async function findSpeakers(journal: Pick<Journal, "session" | "read">, session: SessionId): Promise<Speakers> {
   const summary = await journal.session(session);
   if (summary === null) throw new Error("there is no such conversation");
   const spoken = await spokenIn(journal, session, summary.seq);

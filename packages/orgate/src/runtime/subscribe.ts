@@ -7,20 +7,20 @@ import { type Entry, FaultError, type Journal, type Live, type SessionId, seq } 
 import type { Position, WrittenEntry } from "@orgate/core/journal";
 import { openBell } from "../node/bell.ts";
 
-export type Following = Readonly<{
+export type FollowOptions = Readonly<{
   /** Go on after this entry (of one session) or position (of all): 0, from the start, unless told; `now` is where it stands. */
   after?: number | "now";
   /** Ends it. */
   signal?: AbortSignal;
 }>;
 
-export type Words = Extract<Live, { kind: "preview" }>;
+export type TextPreview = Extract<Live, { kind: "preview" }>;
 
 export type Subscribe = {
   /** Ends when the session is closed. Throws `session-unknown`, and what is wrong with its entries. */
-  (to: Readonly<{ session: SessionId }>, from?: Following): AsyncIterableIterator<Live>;
+  (to: Readonly<{ session: SessionId }>, from?: FollowOptions): AsyncIterableIterator<Live>;
   /** Every stream of the journal, system streams included; each entry with its position. What is erased or bad is named, and the others go on. */
-  (to: Readonly<{ all: true }>, from?: Following): AsyncIterableIterator<WrittenEntry | Words>;
+  (to: Readonly<{ all: true }>, from?: FollowOptions): AsyncIterableIterator<WrittenEntry | TextPreview>;
 };
 
 // ── words of replies in progress ──
@@ -34,19 +34,19 @@ type Spoken = {
   calls: readonly Readonly<{ tool: string; text: string }>[];
 };
 
-export type Ear = Readonly<{
-  hear(live: Live): void;
+export type LiveText = Readonly<{
+  add(live: Live): void;
   /** Nothing more is said in it by this process. */
-  silence(session: SessionId): void;
+  forget(session: SessionId): void;
   now(session: SessionId | null): ReadonlyMap<SessionId, Readonly<Spoken>>;
   watch(heard: (session: SessionId) => void): () => void;
 }>;
 
-export function openEar(): Ear {
+export function openLiveText(): LiveText {
   const speaking = new Map<SessionId, Spoken>();
   const listeners = new Set<(session: SessionId) => void>();
   return {
-    hear(live) {
+    add(live) {
       if (live.kind === "entry") {
         if (ENDS_WORDS.has(live.entry.event.kind)) speaking.delete(live.entry.stream as SessionId); // words are only heard of a session
         return;
@@ -62,7 +62,7 @@ export function openEar(): Ear {
       speaking.set(session, spoken);
       for (const heard of [...listeners]) heard(session);
     },
-    silence: (session) => void speaking.delete(session),
+    forget: (session) => void speaking.delete(session),
     now(session) {
       if (session === null) return new Map([...speaking].map(([s, spoken]) => [s, { ...spoken }]));
       const spoken = speaking.get(session);
@@ -78,7 +78,7 @@ export function openEar(): Ear {
 const ENDS_WORDS: ReadonlySet<Entry["event"]["kind"]> = new Set(["model.replied", "model.failed", "turn.ended", "hold.taken"]);
 
 /** What of the words a reader has been given. */
-export function listener(): (now: ReturnType<Ear["now"]>) => readonly Words[] {
+export function createTextCursor(): (now: ReturnType<LiveText["now"]>) => readonly TextPreview[] {
   const told = new Map<SessionId, Spoken>();
   return (now) => {
     for (const session of told.keys()) if (!now.has(session)) told.delete(session);
@@ -87,15 +87,15 @@ export function listener(): (now: ReturnType<Ear["now"]>) => readonly Words[] {
       const before = told.get(session);
       const seen = before?.iteration === iteration && before.attempt === attempt ? before : { text: "", thinking: "", calls: [] };
       told.set(session, { ...spoken });
-      const words = (["thinking", "text"] as const).map((part): Words["preview"] => {
+      const words = (["thinking", "text"] as const).map((part): TextPreview["preview"] => {
         const offset = seen[part].length;
         return { part, offset, text: spoken[part].slice(offset) };
       });
-      const calls = spoken.calls.map(({ tool, text }, call): Words["preview"] => {
+      const calls = spoken.calls.map(({ tool, text }, call): TextPreview["preview"] => {
         const offset = seen.calls[call]?.text.length ?? 0;
         return { part: "call", call, tool, offset, text: text.slice(offset) };
       });
-      return [...words, ...calls].flatMap((preview): readonly Words[] =>
+      return [...words, ...calls].flatMap((preview): readonly TextPreview[] =>
         preview.text === "" ? [] : [{ kind: "preview", session, iteration, attempt, preview }],
       );
     });
@@ -107,10 +107,10 @@ export function listener(): (now: ReturnType<Ear["now"]>) => readonly Words[] {
 const CHUNK = 200;
 type Places = Pick<Journal, "read" | "session" | "tail" | "position" | "watch">;
 
-export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subscribe {
-  function subscribe(to: Readonly<{ session: SessionId }>, from?: Following): AsyncGenerator<Live>;
-  function subscribe(to: Readonly<{ all: true }>, from?: Following): AsyncGenerator<WrittenEntry | Words>;
-  function subscribe(to: Readonly<{ session: SessionId } | { all: true }>, { after = 0, signal }: Following = {}) {
+export function createSubscribe(journal: Places, ear: LiveText, closed: AbortSignal): Subscribe {
+  function subscribe(to: Readonly<{ session: SessionId }>, from?: FollowOptions): AsyncGenerator<Live>;
+  function subscribe(to: Readonly<{ all: true }>, from?: FollowOptions): AsyncGenerator<WrittenEntry | TextPreview>;
+  function subscribe(to: Readonly<{ session: SessionId } | { all: true }>, { after = 0, signal }: FollowOptions = {}) {
     if (after !== "now" && !(Number.isSafeInteger(after) && after >= 0)) throw nowhere(after);
     const until = signal === undefined ? closed : AbortSignal.any([closed, signal]);
     return "session" in to ? ofSession(to.session, after, until) : ofAll(after, until);
@@ -138,7 +138,7 @@ export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subs
     return follow({ session, look, isOver: () => over, until });
   }
 
-  function ofAll(after: number | "now", until: AbortSignal): AsyncGenerator<WrittenEntry | Words> {
+  function ofAll(after: number | "now", until: AbortSignal): AsyncGenerator<WrittenEntry | TextPreview> {
     const start: Promise<Position> = after === "now" ? journal.position() : Promise.resolve(after);
     start.catch(() => {}); // heard of where it is awaited
     let at: Position | null = null;
@@ -153,8 +153,8 @@ export function subscriber(journal: Places, ear: Ear, closed: AbortSignal): Subs
 
   type Follow<T> = Readonly<{ session: SessionId | null; look(): Promise<readonly T[]>; isOver(): boolean; until: AbortSignal }>;
 
-  async function* follow<T>({ session, look, isOver, until }: Follow<T>): AsyncGenerator<T | Words> {
-    const fresh = listener();
+  async function* follow<T>({ session, look, isOver, until }: Follow<T>): AsyncGenerator<T | TextPreview> {
+    const fresh = createTextCursor();
     const bell = openBell(until, { keepAlive: true });
     const concerns = (stream: string | null): void => {
       if (stream === null || session === null || stream === session) bell.ring();

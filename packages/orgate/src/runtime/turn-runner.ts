@@ -17,11 +17,11 @@ import {
 import { toAttachments, toHistory } from "../files/file-input.ts";
 import { sha256 } from "../node/crypto.ts";
 import { type AgentAssembly, withOutputOfRun } from "./agent-assembly.ts";
-import { limitsOf } from "./agent-checks.ts";
+import { resolveLimits } from "./agent-checks.ts";
 import type { AgentRef, RunOptions } from "./api.ts";
 import type { Composed } from "./compose.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
-import type { SessionRunner, Taken } from "./session-runner.ts";
+import type { SessionRunner, TakenSession } from "./session-runner.ts";
 import type { Sessions } from "./sessions.ts";
 
 export type TurnParts = Readonly<{
@@ -46,7 +46,7 @@ export async function runTurn(parts: TurnParts, turn: Turn, watch: (live: Live) 
   const { model = null } = options;
   const driverOn = (chosen: string | null): TurnDriver => {
     const running = withChosenModel(agent, model ?? chosen);
-    return { agent: running, limits: limitsOf(running, options.limits), composed: agents.assemble(running, watch) };
+    return { agent: running, limits: resolveLimits(running, options.limits), composed: agents.assemble(running, watch) };
   };
   const by = options.principal ?? parts.principal;
   const fresh = options.session === undefined ? driverOn(null) : null; // reports what is wrong before a session is opened
@@ -86,7 +86,7 @@ async function openNew(
   principal: Principal,
   { labels = [], history = [] }: RunOptions,
   { surfaceOf }: TurnParts,
-): Promise<Taken<TurnDriver>> {
+): Promise<TakenSession<TurnDriver>> {
   const { ports, facts } = driver.composed;
   const held = await openSession(ports, {
     agent: facts,

@@ -1,6 +1,6 @@
 /** Words are for people who trust them: checked against the calendar that fires. */
 import { millis } from "@orgate/core";
-import { cronWords } from "@orgate/core/journal/view";
+import { cronWords } from "@orgate/protocol/view";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { openCalendar } from "./calendar.ts";

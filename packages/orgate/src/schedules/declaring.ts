@@ -43,16 +43,17 @@ export type ScheduleSources = Readonly<{
   /** Whether there is such an agent; those of `agents` unless said. */
   isAgent?: (name: string) => boolean;
 }>;
-export function schedulesIn(sources: ScheduleSources, calendar: Calendar, trouble: OnLoadFault = THROW_FAULT): readonly Declared[] {
+export function readSchedules(sources: ScheduleSources, calendar: Calendar, trouble: OnLoadFault = THROW_FAULT): readonly Declared[] {
   const { config, agents, files = [], owner } = sources;
   const found = new Map<string, Declared>();
   const add = (name: string, where: Where, written: () => ScheduleConfig): void => attempt(() => put(name, where, written), trouble);
   const put = (name: string, where: Where, written: () => ScheduleConfig): void => {
     const other = found.get(name);
-    if (other !== undefined) throw bad(where, `schedule \`${name}\` is already declared in ${other.from}`, "rename one of them");
+    if (other !== undefined)
+      throw declarationFault(where, `schedule \`${name}\` is already declared in ${other.from}`, "rename one of them");
     const given = written();
     mustBeAgent(sources, given.agent, where);
-    const spec = told(where, () => specOf(given, owner, calendar));
+    const spec = told(where, () => toScheduleSpec(given, owner, calendar));
     found.set(name, { name, from: where.from, spec, isOwned: given.owner !== undefined });
   };
   for (const [name, written] of Object.entries(config.schedules))
@@ -66,7 +67,7 @@ export function schedulesIn(sources: ScheduleSources, calendar: Calendar, troubl
   return [...found.values()];
 }
 
-export function specOf(w: ScheduleConfig, owner: string, calendar: Calendar): ScheduleSpec {
+export function toScheduleSpec(w: ScheduleConfig, owner: string, calendar: Calendar): ScheduleSpec {
   const when = readTime({ cron: w.cron ?? null, at: w.at ?? null, timezone: w.timezone }, calendar);
   return {
     agent: w.agent,
@@ -105,18 +106,20 @@ function fromSymbi(one: ScheduleDeclaration): ScheduleConfig {
   };
 }
 
-export function webhooksIn(sources: ScheduleSources, trouble: OnLoadFault = THROW_FAULT): readonly Webhook[] {
+export function readWebhooks(sources: ScheduleSources, trouble: OnLoadFault = THROW_FAULT): readonly Webhook[] {
   const { config, agents, files = [], owner } = sources;
   const found = new Map<string, Webhook>();
   const paths = new Map<string, string>();
   const add = (hook: Webhook, where: Where): void => {
     const other = found.get(hook.name);
-    if (other !== undefined) throw bad(where, `webhook \`${hook.name}\` is already declared in ${other.from}`, "rename one of them");
+    if (other !== undefined)
+      throw declarationFault(where, `webhook \`${hook.name}\` is already declared in ${other.from}`, "rename one of them");
     const same = paths.get(hook.path);
-    if (same !== undefined) throw bad(where, `the path \`${hook.path}\` is that of webhook \`${same}\``, "a path is one webhook's");
+    if (same !== undefined)
+      throw declarationFault(where, `the path \`${hook.path}\` is that of webhook \`${same}\``, "a path is one webhook's");
     mustBeAgent(sources, hook.agent, where);
     mustBePath(hook.path, where);
-    if (hook.windowMs < 1_000) throw bad(where, "nothing is in time within `replay_window`", "write 5m, or at least 1s");
+    if (hook.windowMs < 1_000) throw declarationFault(where, "nothing is in time within `replay_window`", "write 5m, or at least 1s");
     for (const secret of hook.secrets) mustBeItsOwn(secret, hook, [...found.values()], where);
     found.set(hook.name, hook);
     paths.set(hook.path, hook.name);
@@ -148,7 +151,7 @@ function mustBeItsOwn(secret: HookSecret, hook: Webhook, others: readonly Webhoo
   const other = others.find(({ secrets }) => secrets.some((one) => secretText(one) === text));
   if (other === undefined) return;
   const detail = `its secret \`${text}\` is that of webhook \`${other.name}\` (${other.from}): each would take the other's deliveries`;
-  throw bad(where, detail, `give each its own: \`orgate secrets set ${hook.name}-hook\``);
+  throw declarationFault(where, detail, `give each its own: \`orgate secrets set ${hook.name}-hook\``);
 }
 
 function hookOf(name: string, w: WebhookConfig, owner: string, from: string): Webhook {
@@ -210,8 +213,12 @@ const PATH = /^\/[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*$/;
 function mustBePath(path: string, where: Where): void {
   const isPath = PATH.test(path) && path.length <= 200 && !path.split("/").some((part) => part === "." || part === "..");
   if (!isPath)
-    throw bad(where, `\`${path}\` is no path for a webhook`, "write /hooks/NAME: letters, digits, `_`, `.`, `-`, and `/` between them");
-  if (TAKEN.test(path)) throw bad(where, `the server itself answers at \`${path}\``, "write /hooks/NAME");
+    throw declarationFault(
+      where,
+      `\`${path}\` is no path for a webhook`,
+      "write /hooks/NAME: letters, digits, `_`, `.`, `-`, and `/` between them",
+    );
+  if (TAKEN.test(path)) throw declarationFault(where, `the server itself answers at \`${path}\``, "write /hooks/NAME");
 }
 
 /** `table` of a TOML file: where it stands is looked for once something is wrong with it. */
@@ -236,7 +243,7 @@ const symbiWhere = ({ root }: Pick<Config, "root">, { name, place }: ScheduleDec
 
 function mustBeAgent({ agents, isAgent }: ScheduleSources, agent: string, where: Where): void {
   if (isAgent?.(agent) ?? agents.some((one) => one.agent.name === agent)) return;
-  throw bad(where, `there is no agent \`${agent}\``, `there are: ${agents.map((one) => one.agent.name).join(", ") || "none"}`);
+  throw declarationFault(where, `there is no agent \`${agent}\``, `there are: ${agents.map((one) => one.agent.name).join(", ") || "none"}`);
 }
 
 /** In code fields are written `atOnce`, in TOML `at_once`. */
@@ -252,7 +259,7 @@ function parsed<S extends z.ZodType>(schema: S, written: unknown, where: Where):
     issue?.code === "unrecognized_keys"
       ? `there is no setting \`${key}\``
       : `\`${key}\`: ${lowerFirst(issue?.message ?? "not understood")}`;
-  throw bad(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
+  throw declarationFault(where, detail, "docs/guide/schedules.md and docs/guide/webhooks.md have every setting");
 }
 
 function attempt(work: () => void, trouble: OnLoadFault): void {
@@ -269,11 +276,11 @@ function told<T>(where: Where, work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof FaultError) || error.fault.kind !== "usage") throw error;
-    throw bad(where, error.fault.detail, error.fault.hint);
+    throw declarationFault(where, error.fault.detail, error.fault.hint);
   }
 }
 
-export function bad({ from, what, line, column, table }: Where, detail: string, hint: string): FaultError {
+export function declarationFault({ from, what, line, column, table }: Where, detail: string, hint: string): FaultError {
   const found = table === undefined ? null : standsAt(table);
   return new FaultError({
     kind: "file-bad",

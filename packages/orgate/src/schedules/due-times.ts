@@ -6,7 +6,7 @@ import { type Millis, millis } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
 import { sha256 } from "../node/crypto.ts";
 import type { Calendar } from "./calendar.ts";
-import { jitterOf } from "./planning.ts";
+import { computeJitter } from "./planning.ts";
 
 type Timed = Pick<StandingSchedule, "schedule" | "spec" | "state" | "through">;
 
@@ -19,7 +19,7 @@ export function dueTimes({ schedule, spec, state, through }: Timed, calendar: Ca
   const { when, jitterMs } = spec;
   let looked = 0;
   for (let at = calendar.next(when, millis(Math.max(through, now - jitterMs - 1, 0))); at !== null && out.length < most; ) {
-    const firesAt = millis(at + jitterOf(schedule, at, jitterMs, sha256));
+    const firesAt = millis(at + computeJitter(schedule, at, jitterMs, sha256));
     if (firesAt >= now) out.push(firesAt);
     if (spec.oneShot && out.length > 0) break;
     looked += 1;
@@ -32,7 +32,7 @@ export function dueTimes({ schedule, spec, state, through }: Timed, calendar: Ca
 export function nextThree(s: StandingSchedule, calendar: Calendar, now: Millis): readonly Millis[] {
   const known = kept.get(s);
   const [first = null] = known?.times ?? [];
-  if (known !== undefined && (first === null || (first > now && known.asked <= now))) return known.times;
+  if (known !== undefined && known.asked <= now && (first === null || first > now)) return known.times; // a clock may go back
   const times = dueTimes(s, calendar, 3, now);
   kept.set(s, { times, asked: now });
   return times;

@@ -11,7 +11,7 @@ export type Heap = Readonly<{
   size(): number;
 }>;
 
-export function heapOf(): Heap {
+export function createHeap(): Heap {
   const rows: { name: string; at: Millis }[] = [];
   const places = new Map<string, number>();
   const put = (i: number, row: { name: string; at: Millis }): void => {

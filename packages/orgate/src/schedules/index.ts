@@ -2,40 +2,40 @@
 
 import { type Gate, millis } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
-import { mayNotRunOf } from "../runtime/people/may-run.ts";
+import { createRunCheck } from "../runtime/people/may-run.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../runtime/ports/project-store.ts";
 import { openCalendar } from "./calendar.ts";
-import { type ScheduleDesk, scheduleDesk } from "./operations.ts";
-import { type Beginning, type Clockwork, type ClockworkPorts, openClockwork } from "./scheduler.ts";
-import { type Book, openBook } from "./store.ts";
+import { ProjectSchedules } from "./project-schedules.ts";
+import { type FindSessionStart, openScheduler, type Scheduler, type SchedulerPorts } from "./scheduler.ts";
+import { openScheduleStore, type ScheduleStore } from "./store.ts";
 
-export type Schedules = Readonly<{ book: Book; desk: ScheduleDesk; clockwork: Clockwork }>;
+export type Schedules = Readonly<{ store: ScheduleStore; desk: ProjectSchedules; scheduler: Scheduler }>;
 
-export type SchedulesNeed = Readonly<{
+export type SchedulesOptions = Readonly<{
   place: Pick<OpenProjectStore, "keyring" | "orders" | "store">;
   gate: Gate;
-  beginning: Beginning;
-  wake?: ClockworkPorts["wake"];
-  failed?: ClockworkPorts["failed"];
+  findSessionStart: FindSessionStart;
+  wake?: SchedulerPorts["wake"];
+  failed?: SchedulerPorts["failed"];
 }>;
 
 /** One for each journal that is open: what one has read the others need not read again. */
-export function bookOf(place: Pick<OpenProjectStore, "store">): Book {
+export function getScheduleStore(place: Pick<OpenProjectStore, "store">): ScheduleStore {
   const { journal } = place.store;
-  const book = books.get(journal) ?? openBook({ journal, now: () => millis(Date.now()) });
+  const book = books.get(journal) ?? openScheduleStore({ journal, now: () => millis(Date.now()) });
   books.set(journal, book);
   return book;
 }
-const books = new WeakMap<object, Book>();
+const books = new WeakMap<object, ScheduleStore>();
 
-export function openSchedules({ place, gate, beginning, wake = () => {}, failed = () => {} }: SchedulesNeed): Schedules {
+export function openSchedules({ place, gate, findSessionStart, wake = () => {}, failed = () => {} }: SchedulesOptions): Schedules {
   const { journal, holder } = place.store;
   const calendar = openCalendar();
   const now = () => millis(Date.now());
-  const book = bookOf(place);
-  const shared = { book, journal, calendar, now, beginning, newSession: NODE.ids.session, sign: place.keyring.signAsWriter };
-  const clockwork = openClockwork({
+  const schedules = getScheduleStore(place);
+  const shared = { schedules, journal, calendar, now, findSessionStart, newSession: NODE.ids.session, sign: place.keyring.signAsWriter };
+  const scheduler = openScheduler({
     ...shared,
     hash: sha256,
     timer: (ms, then) => {
@@ -43,10 +43,10 @@ export function openSchedules({ place, gate, beginning, wake = () => {}, failed 
       timer.unref();
       return () => clearTimeout(timer);
     },
-    mayNotRun: mayNotRunOf(gate),
+    mayNotRun: createRunCheck(gate),
     wake,
     isHeld: (session) => holder(session) !== null,
     failed,
   });
-  return { book, clockwork, desk: scheduleDesk({ ...shared, place, gate }) };
+  return { store: schedules, scheduler, desk: new ProjectSchedules({ ...shared, place, gate }) };
 }

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { openCalendar } from "./calendar.ts";
-import { jitterOf, MOST_QUEUED, nextStep, retryAfter } from "./planning.ts";
+import { computeJitter, MOST_QUEUED, nextStep, retryAfter } from "./planning.ts";
 
 const calendar = openCalendar();
 const MINUTE = 60_000;
@@ -98,7 +98,7 @@ test("Z-5 what a long grace lets pile up while one is not over is skipped in one
   const long = { graceMs: 86_400_000 };
   expect(step(60, { open }, long)).toMatchObject({ kind: "skip", first: at(1), last: at(60), count: 60, why: "overlap" });
   const jittered = step(60, { open }, { ...long, jitterMs: 30_000 });
-  const due = (n: number): boolean => jitterOf("nightly", at(n), 30_000, sha256) === 0;
+  const due = (n: number): boolean => computeJitter("nightly", at(n), 30_000, sha256) === 0;
   expect(jittered).toMatchObject({ kind: "skip", last: at(due(60) ? 60 : 59) });
 });
 
@@ -119,16 +119,16 @@ test("Z-7 a clock that was set back fires nothing again, and waits for what was 
 test("Z-7 jitter is within its bound, not the same for every due time, and the same wherever it is worked out", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 10 ** 9 }), fc.integer({ min: 0, max: 3_600_000 }), (due, most) => {
-      const jitter = jitterOf("nightly", millis(due), most, sha256);
+      const jitter = computeJitter("nightly", millis(due), most, sha256);
       expect(jitter >= 0 && jitter <= most && Number.isInteger(jitter)).toBe(true);
-      expect(jitterOf("nightly", millis(due), most, sha256)).toBe(jitter);
+      expect(computeJitter("nightly", millis(due), most, sha256)).toBe(jitter);
     }),
     { numRuns: 50 },
   );
-  const seen = new Set(Array.from({ length: 50 }, (_, i) => jitterOf("nightly", at(i), 30_000, sha256)));
+  const seen = new Set(Array.from({ length: 50 }, (_, i) => computeJitter("nightly", at(i), 30_000, sha256)));
   expect(seen.size).toBeGreaterThan(40);
-  expect(jitterOf("nightly", at(1), 30_000, sha256)).toBe(jitterOf("nightly", at(1), 30_000, sha256));
-  const firesAt = START + MINUTE + jitterOf("nightly", at(1), 30_000, sha256);
+  expect(computeJitter("nightly", at(1), 30_000, sha256)).toBe(computeJitter("nightly", at(1), 30_000, sha256));
+  const firesAt = START + MINUTE + computeJitter("nightly", at(1), 30_000, sha256);
   expect(step(1, {}, { jitterMs: 30_000 })).toEqual({ kind: "wait", until: firesAt });
 });
 

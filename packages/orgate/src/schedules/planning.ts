@@ -25,7 +25,7 @@ const MOST_RETRY_MS = 3_600_000;
 /** Half a minute, then twice as long each time, an hour at the most. */
 export const retryAfter = (attempt: number): number => Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** Math.min(20, attempt - 1));
 
-export function jitterOf(schedule: string, dueAt: Millis, most: number, hash: Hash): number {
+export function computeJitter(schedule: string, dueAt: Millis, most: number, hash: Hash): number {
   return most === 0 ? 0 : Number.parseInt(hash(`orgate-jitter-1\n${schedule}\n${dueAt}`).slice(0, 12), 16) % (most + 1);
 }
 
@@ -40,7 +40,7 @@ export function nextStep(s: StandingSchedule, now: Millis, calendar: Calendar, h
   const retryAt = hasRoom ? (retry?.at ?? null) : null;
   const dueAt = s.state === "done" ? null : calendar.next(spec.when, s.through);
   if (dueAt === null) return { kind: "wait", until: retryAt };
-  const firesAt = millis(dueAt + jitterOf(s.schedule, dueAt, spec.jitterMs, hash));
+  const firesAt = millis(dueAt + computeJitter(s.schedule, dueAt, spec.jitterMs, hash));
   if (firesAt > now) return { kind: "wait", until: retryAt === null ? firesAt : millis(Math.min(firesAt, retryAt)) };
   // Counted from the end of the jitter: one behind another whose jitter is longer is late, and nobody has missed it.
   if (now - dueAt <= spec.jitterMs + spec.graceMs) return dispatch(s, dueAt, "due", hasRoom, () => dueBy(s, now, calendar, hash));
@@ -85,7 +85,7 @@ function dueBy(s: StandingSchedule, now: Millis, calendar: Calendar, hash: Hash)
   const { when, jitterMs } = s.spec;
   const first = calendar.next(when, s.through);
   if (first === null) return { last: s.through, count: 0 }; // whoever asks has found one
-  const isDue = (at: Millis): boolean => at + jitterOf(s.schedule, at, jitterMs, hash) <= now;
+  const isDue = (at: Millis): boolean => at + computeJitter(s.schedule, at, jitterMs, hash) <= now;
   let last = calendar.last(when, s.through, millis(now - jitterMs)) ?? first;
   for (let at = calendar.next(when, last); at !== null && isDue(at); at = calendar.next(when, at)) last = at;
   return { last, count: countUntil(s, first, last, calendar) };

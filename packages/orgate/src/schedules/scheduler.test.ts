@@ -12,12 +12,12 @@ async function serving(spec: Partial<ScheduleSpec> = {}): Promise<{ s: Stage; p:
   const s = stage();
   const p = await s.start("a");
   await p.book.declare([declared(spec)], SERVER);
-  await p.clockwork.start();
+  await p.scheduler.start();
   return { s, p };
 }
 const turn = async (s: Stage, p: Process, to: number): Promise<void> => {
   s.clock.now = minute(to);
-  await p.clockwork.settle();
+  await p.scheduler.settle();
 };
 
 test("Z-3 a firing is one commit: the schedule says so, the session is opened for its owner where schedules open them, and its turn has begun", async () => {
@@ -52,18 +52,18 @@ describe("two processes, one of them killed around any append", () => {
         [a, b].map((p) => work(p).catch((error: unknown) => (isFault(error, "journal-unwritable") ? null : Promise.reject(error)))),
       );
       if (!a.isDead()) return;
-      a.clockwork.stop();
+      a.scheduler.stop();
       a = await s.start("a"); // somebody starts it again
-      await a.clockwork.start();
+      await a.scheduler.start();
     };
     await both((p) => p.book.declare([declared()], SERVER));
-    await both((p) => p.clockwork.start());
+    await both((p) => p.scheduler.start());
     for (let n = 1; n <= 8; n += 1) {
       s.clock.now = minute(n);
-      await both((p) => p.clockwork.settle());
-      await both((p) => p.clockwork.settle());
+      await both((p) => p.scheduler.settle());
+      await both((p) => p.scheduler.settle());
       await s.finish();
-      await both((p) => p.clockwork.settle());
+      await both((p) => p.scheduler.settle());
     }
     const fired = await of(s, "schedule.fired");
     expect(fired.map(({ dueAt }) => dueAt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map(minute));
@@ -78,11 +78,11 @@ test("Z-3 a session that its firer did not live to drive is driven by whoever co
   const s = stage();
   const a = await s.start("a", { append: 2, when: "after" });
   await a.book.declare([declared()], SERVER);
-  await a.clockwork.start();
+  await a.scheduler.start();
   await turn(s, a, 1);
   expect([a.isDead(), a.woken]).toEqual([true, []]);
   const b = await s.start("b");
-  await b.clockwork.start();
+  await b.scheduler.start();
   expect(b.woken).toEqual(s.sessions());
 });
 
@@ -95,7 +95,7 @@ test("Z-5 what is due while one is not over: skipped and told, or fired when tha
   expect(await of(queueing.s, "schedule.queued")).toHaveLength(2);
   for (let n = 0; n < 3; n += 1) {
     await queueing.s.finish();
-    await queueing.p.clockwork.settle();
+    await queueing.p.scheduler.settle();
   }
   expect((await of(queueing.s, "schedule.fired")).map(({ dueAt, why }) => [dueAt, why])).toEqual([
     [minute(1), "due"],
@@ -115,10 +115,10 @@ test("Z-5 a process that comes late makes up for what it missed, by what the sch
     await first.book.declare([declared({ missed, mostMissed: 3 })], SERVER);
     s.clock.now = millis(minute(60) + 30_000);
     const p = await s.start("b");
-    await p.clockwork.start();
+    await p.scheduler.start();
     for (let n = 0; n < 3; n += 1) {
       await s.finish();
-      await p.clockwork.settle();
+      await p.scheduler.settle();
     }
     expect((await of(s, "schedule.fired")).map(({ dueAt }) => dueAt)).toEqual(expected.map(minute));
   }
@@ -134,7 +134,7 @@ test("Z-6 a turn that failed is tried again later, in a session of its own, then
   const failing = async (at: number): Promise<void> => {
     await turn(s, p, at);
     await s.finish("failed");
-    await p.clockwork.settle();
+    await p.scheduler.settle();
   };
   await failing(10);
   expect((await of(s, "schedule.ended")).at(-1)).toMatchObject({ result: "retry", retryAt: minute(10.5) });
@@ -178,16 +178,16 @@ test("Z-7 however many schedules there are, one timer runs, and only what is due
   const p = await s.start("a");
   const many = Array.from({ length: 300 }, (_, i) => declared({ when: { kind: "at", at: minute(10 + i) }, oneShot: true }, `at-${i}`));
   await p.book.declare(many, SERVER);
-  await p.clockwork.start();
-  expect([p.timers.size, p.clockwork.timers()]).toEqual([1, 1]);
+  await p.scheduler.start();
+  expect([p.timers.size, p.scheduler.timers()]).toEqual([1, 1]);
   s.clock.now = minute(11);
   const [tick] = p.timers;
   tick?.();
-  await p.clockwork.settle();
+  await p.scheduler.settle();
   expect(s.sessions()).toHaveLength(2);
   expect(p.timers.size).toBe(1);
   expect(p.book.get("at-0")?.state).toBe("done");
-  p.clockwork.stop();
+  p.scheduler.stop();
   expect(p.timers.size).toBe(0);
 });
 
@@ -196,9 +196,9 @@ test("Z-7 after a clock was ahead and set right, nothing is fired twice, and a p
   await turn(s, p, 1);
   await s.finish();
   s.clock.now = minute(1_000_000); // somebody set the clock two years ahead
-  await p.clockwork.settle();
+  await p.scheduler.settle();
   s.clock.now = minute(2);
-  await p.clockwork.settle();
+  await p.scheduler.settle();
   const before = (await of(s, "schedule.fired")).length;
   await turn(s, p, 3);
   expect(await of(s, "schedule.fired")).toHaveLength(before);
@@ -218,7 +218,7 @@ test("Z-7 a due time that has opened its session is not fired again, whatever th
   await s.finish();
   s.clock.now = minute(0.5);
   const by = { kind: "user", id: "ana" } as const;
-  await p.clockwork.settle();
+  await p.scheduler.settle();
   await p.book.change("nightly", () => ({
     events: [{ kind: "schedule.resumed", schedule: "nightly", by, reason: "", after: s.clock.now }],
   })); // counts from half a minute on
@@ -245,8 +245,8 @@ test("Z-2 a long past is carried: what is read at a start does not grow with it"
       return page;
     },
   };
-  const { openBook } = await import("./store.ts");
-  const book = openBook({ journal: counting, now: () => s.clock.now });
+  const { openScheduleStore } = await import("./store.ts");
+  const book = openScheduleStore({ journal: counting, now: () => s.clock.now });
   await book.refresh();
   expect(book.get("nightly")).toEqual(p.book.get("nightly"));
   expect(read).toBeLessThanOrEqual(500);
@@ -271,7 +271,7 @@ test("Z-4 a firing whose session was closed under it comes again at once, in ano
   if (shared === undefined) throw new Error("no session");
   await turn(s, p, 2);
   await s.write(shared, { kind: "session.closed", by: { kind: "user", id: "ana" }, reason: "" });
-  await p.clockwork.settle();
+  await p.scheduler.settle();
   const fired = await of(s, "schedule.fired");
   expect(fired.map(({ dueAt, attempt, why }) => [dueAt, attempt, why])).toEqual([
     [minute(1), 1, "due"],
@@ -285,7 +285,7 @@ test("Z-4 a firing whose session was closed under it comes again at once, in ano
   if (third?.intent == null) throw new Error("not in the shared session");
   await s.write(third.session, { kind: "input.queued", text: "look", files: [], by: { kind: "user", id: "ana" }, intent: third.intent });
   await s.write(third.session, { kind: "turn.cancel-asked", by: { kind: "user", id: "ana" }, reason: "", all: true, intent: null });
-  await p.clockwork.settle();
+  await p.scheduler.settle();
   expect((await of(s, "schedule.ended")).at(-1)).toMatchObject({ dueAt: minute(3), ending: "cancelled", result: "done" });
   expect(p.book.get("nightly")?.open).toEqual([]);
 });

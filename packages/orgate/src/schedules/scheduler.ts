@@ -10,7 +10,6 @@ import {
   type AgentFacts,
   describeFault,
   type Ending,
-  type Entry,
   type Firing,
   firingPrefix,
   firstTurnEvents,
@@ -31,17 +30,17 @@ import {
   type SystemEvent,
   seq,
 } from "@orgate/core";
-import { type Journal, SCHEDULES, type SessionStart, type StandingSchedule } from "@orgate/core/journal";
+import { eachEntry, type Journal, SCHEDULES, type SessionStart, type StandingSchedule } from "@orgate/core/journal";
 import type { Calendar } from "./calendar.ts";
-import { heapOf } from "./heap.ts";
+import { createHeap } from "./heap.ts";
 import { nextStep, retryAfter, type Step } from "./planning.ts";
-import type { Book, SchedulePlan } from "./store.ts";
+import type { SchedulePlan, ScheduleStore } from "./store.ts";
 
 /** What a session of an agent begins with; null: there is no such agent, or it cannot be run. */
-export type Beginning = (agent: string) => Readonly<{ facts: AgentFacts; limits: Limits; output: OutputSpec | null }> | null;
+export type FindSessionStart = (agent: string) => Readonly<{ facts: AgentFacts; limits: Limits; output: OutputSpec | null }> | null;
 
-export type ClockworkPorts = Readonly<{
-  book: Book;
+export type SchedulerPorts = Readonly<{
+  schedules: ScheduleStore;
   journal: Pick<Journal, "session" | "read" | "watch">;
   calendar: Calendar;
   hash: Hash;
@@ -51,7 +50,7 @@ export type ClockworkPorts = Readonly<{
   newSession(): SessionId;
   /** As the runtime itself sends it. */
   sign(intent: Pick<Intent, "id" | "session" | "at" | "wish">): Intent;
-  beginning: Beginning;
+  findSessionStart: FindSessionStart;
   /** Why the owner may not have the agent take a turn; null: they may. */
   mayNotRun(owner: string, agent: string): string | null;
   /** Has a session driven. */
@@ -61,7 +60,7 @@ export type ClockworkPorts = Readonly<{
   failed(schedule: string | null, error: unknown): void;
 }>;
 
-export type Clockwork = Readonly<{
+export type Scheduler = Readonly<{
   /** Reads what there is and goes on from there. */
   start(): Promise<void>;
   stop(): void;
@@ -77,9 +76,9 @@ const LONGEST_MS = 60_000;
 const LOOK_MS = 1_000;
 const AT_ONCE = 32;
 
-export function openClockwork(ports: ClockworkPorts): Clockwork {
-  const { book, journal, now } = ports;
-  const heap = heapOf();
+export function openScheduler(ports: SchedulerPorts): Scheduler {
+  const { schedules, journal, now } = ports;
+  const heap = createHeap();
   const opened = new Map<SessionId, string>(); // sessions of firings that are not over, and whose they are
   const working = new Map<string, Promise<void>>();
   const again = new Set<string>();
@@ -114,7 +113,7 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
   async function tendOnce(name: string): Promise<void> {
     await settleEnded(name);
     for (;;) {
-      const s = book.get(name);
+      const s = schedules.get(name);
       if (s === null || stopped) return;
       track(s);
       const step = nextStep(s, now(), ports.calendar, ports.hash);
@@ -141,14 +140,14 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
       if (step.kind !== "fire") return { events: [stepEvent(name, step)] };
       const skipped = skipping.get(step.dueAt);
       if (skipped !== undefined) return { events: stopping(s, [skipped]) };
-      const firing = firingOf(ports, s, step);
+      const firing = planFiring(ports, s, step);
       if ("kind" in firing) return { events: stopping(s, [firing]) };
       fired = firing.session;
       return firing.plan;
     };
     for (;;) {
       try {
-        const after = await book.change(name, plan);
+        const after = await schedules.change(name, plan);
         if (after === null) return;
         track(after);
         if (fired !== null) ports.wake(fired);
@@ -156,7 +155,7 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
       } catch (error) {
         if (!isFault(error, "halted") && !isFault(error, "external-taken")) throw error;
         // Nothing was written. It is halted; or this very due time has opened a session, before a clock was set back.
-        const s = book.get(name);
+        const s = schedules.get(name);
         const step = s === null ? null : nextStep(s, now(), ports.calendar, ports.hash);
         if (step?.kind !== "fire") return;
         const why = isFault(error, "halted") ? "halted" : "missed";
@@ -167,7 +166,7 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
 
   /** Turns that are over: told once, whoever sees it first. */
   async function settleEnded(name: string): Promise<void> {
-    for (const firing of book.get(name)?.open ?? []) {
+    for (const firing of schedules.get(name)?.open ?? []) {
       const over = await overOf(journal, firing);
       if (over === null) {
         const summary = await journal.session(firing.session);
@@ -175,7 +174,7 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
         continue;
       }
       opened.delete(firing.session);
-      await book.change(name, (s) => {
+      await schedules.change(name, (s) => {
         if (s === null || !s.open.some((one) => one.dueAt === firing.dueAt && one.attempt === firing.attempt)) return null;
         return { events: stopping(s, [endedEvent(s, firing, over.ending, now())]) };
       });
@@ -215,14 +214,14 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
   function changed(name: string): void {
     if (working.has(name)) again.add(name);
     else
-      void book.refresh(name).then(
+      void schedules.refresh(name).then(
         () => tend(name),
         (error: unknown) => ports.failed(name, error),
       );
   }
 
   async function refresh(): Promise<void> {
-    const names = new Set([...(await book.refresh()), ...opened.values()]);
+    const names = new Set([...(await schedules.refresh()), ...opened.values()]);
     await inTurn([...names]);
   }
   async function inTurn(names: readonly string[]): Promise<void> {
@@ -233,8 +232,8 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
     async start() {
       stopped = false;
       stopWatching = journal.watch(look);
-      await book.refresh();
-      await inTurn([...book.all().keys()]);
+      await schedules.refresh();
+      await inTurn([...schedules.all().keys()]);
       arm();
     },
     stop() {
@@ -255,13 +254,13 @@ export function openClockwork(ports: ClockworkPorts): Clockwork {
 }
 
 type Fire = Pick<Extract<Step, { kind: "fire" }>, "dueAt" | "attempt" | "why">;
-type FiringPorts = Pick<ClockworkPorts, "beginning" | "mayNotRun" | "newSession" | "now" | "sign">;
+type FiringPorts = Pick<SchedulerPorts, "findSessionStart" | "mayNotRun" | "newSession" | "now" | "sign">;
 
 /** What tells a session that all share that its schedule has fired. */
-export const firingId = (schedule: string, which: string): IntentId => intentId(`${firingPrefix(schedule)}${which}`);
+export const toFiringId = (schedule: string, which: string): IntentId => intentId(`${firingPrefix(schedule)}${which}`);
 
 /** All that fires it, in one append; or why it is skipped. `by` is who asked for it, the schedule itself unless a person did. `which`: by due time and attempt unless said. */
-export function firingOf(
+export function planFiring(
   ports: FiringPorts,
   s: StandingSchedule,
   { dueAt, attempt, why }: Fire,
@@ -271,7 +270,7 @@ export function firingOf(
   const { schedule, spec } = s;
   const reason = ports.mayNotRun(spec.owner, spec.agent);
   if (reason !== null) return skipEvent(schedule, dueAt, "not-permitted", reason);
-  const found = ports.beginning(spec.agent);
+  const found = ports.findSessionStart(spec.agent);
   if (found === null) return skipEvent(schedule, dueAt, "agent-missing", `there is no agent \`${spec.agent}\` that can be run`);
   const unlessHalted = ["all", `agent:${spec.agent}`];
   const fired = (session: SessionId, intent: IntentId | null): SystemEvent => ({
@@ -287,7 +286,7 @@ export function firingOf(
   const at = ports.now();
   if (spec.session === "shared" && s.shared !== null) {
     const intent = ports.sign({
-      id: firingId(schedule, which),
+      id: toFiringId(schedule, which),
       session: s.shared,
       at,
       wish: { kind: "follow-up", text: spec.input },
@@ -301,7 +300,7 @@ export function firingOf(
 
 function openingOf(
   spec: ScheduleSpec,
-  { facts, limits, output }: NonNullable<ReturnType<Beginning>>,
+  { facts, limits, output }: NonNullable<ReturnType<FindSessionStart>>,
   from: Readonly<{ schedule: string; dueAt: Millis; attempt: number }>,
 ): readonly JournalEvent[] {
   const owner: Principal = { kind: "user", id: spec.owner };
@@ -368,7 +367,7 @@ async function overOf(
 }
 
 async function endingOf(journal: Pick<Journal, "read">, session: SessionId, turn: number): Promise<Ending | null> {
-  for await (const { event } of entriesOf(journal, session)) if (event.kind === "turn.ended" && event.turn === turn) return event.ending;
+  for await (const { event } of eachEntry(journal, session)) if (event.kind === "turn.ended" && event.turn === turn) return event.ending;
   return null;
 }
 
@@ -383,7 +382,7 @@ async function turnOf(
     const start = Math.max(0, last - size);
     let turn: number | null = null;
     let isQueued = false;
-    for await (const { event } of entriesOf(journal, session, start)) {
+    for await (const { event } of eachEntry(journal, session, seq(start))) {
       if (event.kind === "input.queued" && event.intent === intent) isQueued = true;
       if (event.kind === "turn.started" && event.intent === intent) turn = event.turn;
       if (event.kind === "turn.ended" && event.turn === turn) return { ending: event.ending };
@@ -391,14 +390,5 @@ async function turnOf(
       if (event.kind === "intent.refused" && event.intent === intent) return { ending: null };
     }
     if (start === 0 || turn !== null || isQueued) return null;
-  }
-}
-
-async function* entriesOf(journal: Pick<Journal, "read">, session: SessionId, from = 0): AsyncGenerator<Entry> {
-  for (let after = seq(from); ; ) {
-    const page = await journal.read(session, after, PAGE);
-    yield* page;
-    after = page.at(-1)?.seq ?? after;
-    if (page.length < PAGE) return;
   }
 }

@@ -23,6 +23,8 @@ import {
   type Append,
   foldSchedule,
   type Journal,
+  newScheduleStanding,
+  readAllEntries,
   SCHEDULES,
   type StandingSchedule,
   scheduleStream,
@@ -36,7 +38,7 @@ export type ScheduleStorePorts = Readonly<{ journal: Pick<Journal, "read" | "app
 /** What is to be written as things stand, and what else with it; null: nothing. */
 export type SchedulePlan = Readonly<{ events: readonly SystemEvent[] } & Partial<Pick<Append, "opens" | "tells" | "unlessHalted">>>;
 
-export type Book = Readonly<{
+export type ScheduleStore = Readonly<{
   /** As of the last refresh. */
   all(): ReadonlyMap<string, StandingSchedule>;
   get(name: string): StandingSchedule | null;
@@ -44,6 +46,10 @@ export type Book = Readonly<{
   refresh(name?: string): Promise<readonly string[]>;
   /** Appends what `plan` wants as it stands; whoever else was first changes that, and it is planned again. Null: nothing was to be done. */
   change(name: string, plan: (now: StandingSchedule | null) => SchedulePlan | null): Promise<StandingSchedule | null>;
+  /** What the project's files declare counts, before anybody has recorded it: `get` and `all` return it as it would stand. */
+  expect(declared: readonly Declared[]): void;
+  /** Records what is expected; owners of schedules that no file names stay as they are. Without expectations it does nothing. */
+  recordExpected(by: Principal): Promise<void>;
   /** Z-2. `owners`: a server takes over what no file says whose it is; who only passes by leaves it whose it has been (Z-4). */
   declare(declared: readonly Declared[], by: Principal, owners?: "taken" | "kept"): Promise<void>;
 }>;
@@ -52,7 +58,7 @@ export type Book = Readonly<{
 const CARRY_EVERY = 200;
 const PAGE = 500;
 
-export function openBook({ journal, now }: ScheduleStorePorts): Book {
+export function openScheduleStore({ journal, now }: ScheduleStorePorts): ScheduleStore {
   const all = new Map<string, StandingSchedule>();
 
   async function read(name: string, last: Seq | null): Promise<void> {
@@ -120,7 +126,7 @@ export function openBook({ journal, now }: ScheduleStorePorts): Book {
     await refresh();
     await together(declared, async (one) => {
       const { name, from } = one;
-      if (!SCHEDULE_NAME.test(name)) throw wrong(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
+      if (!SCHEDULE_NAME.test(name)) throw usageFault(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
       await change(name, (s) => {
         const isKept = owners === "kept" && one.isOwned === false && s !== null && s.from !== null && s.state !== "removed";
         const spec = isKept ? { ...one.spec, owner: s.spec.owner } : one.spec;
@@ -138,7 +144,29 @@ export function openBook({ journal, now }: ScheduleStorePorts): Book {
         );
   }
 
-  return { all: () => all, get: (name) => all.get(name) ?? null, refresh, change, declare };
+  let expected: readonly Declared[] | null = null;
+  async function recordExpected(by: Principal): Promise<void> {
+    if (expected !== null) await declare(expected, by, "kept");
+  }
+  const pending = (): readonly StandingSchedule[] =>
+    (expected ?? []).filter(({ name }) => !all.has(name) || all.get(name)?.state === "removed").map((one) => asIfDeclared(one, now()));
+
+  return {
+    all: () => (expected === null ? all : new Map([...all, ...pending().map((one) => [one.schedule, one] as const)])),
+    get: (name) => pending().find(({ schedule }) => schedule === name) ?? all.get(name) ?? null,
+    expect: (declared) => {
+      expected = declared;
+    },
+    recordExpected,
+    refresh,
+    change,
+    declare,
+  };
+}
+
+function asIfDeclared({ name, spec, from }: Declared, now: Millis): StandingSchedule {
+  const by = { kind: "user", id: spec.owner } as const;
+  return { schedule: name, spec, from, by, seq: seq(0), since: 0, ...newScheduleStanding(now) };
 }
 
 /** So many at once share a commit: ten thousand that are declared for the first time are not ten thousand waits for the disk. */
@@ -163,16 +191,10 @@ async function fromTheEnd(journal: Pick<Journal, "read" | "streams">, name: stri
   const last = known ?? (await journal.streams(stream)).find((one) => one.stream === stream)?.seq ?? seq(0);
   for (let size = PAGE; ; size *= 4) {
     const start = Math.max(0, last - size);
-    const entries: Entry[] = [];
-    for (let after = seq(start); ; ) {
-      const page = await journal.read(stream, after, PAGE);
-      entries.push(...page);
-      after = page.at(-1)?.seq ?? after;
-      if (page.length < PAGE) break;
-    }
+    const entries = await readAllEntries(journal, stream, seq(start));
     const from = entries.findLastIndex(({ event }) => event.kind === "schedule.declared" && event.carried !== null);
     if (from >= 0 || start === 0) return foldSchedule(null, entries.slice(Math.max(0, from)));
   }
 }
 
-export const wrong = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+export const usageFault = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

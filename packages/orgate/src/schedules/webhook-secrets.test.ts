@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { LEAST_COST, secretStore } from "../identity/secrets-file.ts";
-import { hookSecrets } from "./webhook-secrets.ts";
+import { openHookSecrets } from "./webhook-secrets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-hooks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -20,9 +20,9 @@ test("Z-13 a secret that is set anew counts from the next delivery on, the old o
   const env = { ORGATE_SECRETS_PASSPHRASE: PASSPHRASE, HOOK: "from the environment" };
   const errors: unknown[] = [];
   let now = 0;
-  await expect(hookSecrets(hooks, store, env)).rejects.toThrow("there is no secret `hook`");
+  await expect(openHookSecrets(hooks, store, env)).rejects.toThrow("there is no secret `hook`");
   await set("first");
-  const secrets = await hookSecrets(
+  const secrets = await openHookSecrets(
     hooks,
     store,
     env,
@@ -58,11 +58,11 @@ test("Z-13 a webhook's secrets count together, also while one is gone; what sign
   const two = [named("in", "new", "old"), named("out", "out")];
   const errors: string[] = [];
   await set({ new: "n", old: "o" });
-  await expect(hookSecrets(two, store, env)).rejects.toThrow("`webhooks.out`: there is no secret `out`");
+  await expect(openHookSecrets(two, store, env)).rejects.toThrow("`webhooks.out`: there is no secret `out`");
   await set({ new: "n", old: "x", out: "x" });
-  await expect(hookSecrets(two, store, env)).rejects.toThrow("`webhooks.in`: it has the secret of webhook `out` under another name");
+  await expect(openHookSecrets(two, store, env)).rejects.toThrow("`webhooks.in`: it has the secret of webhook `out` under another name");
   await set({ new: "n", old: "o", out: "x" });
-  const secrets = await hookSecrets(two, store, env, (error) => errors.push(String(error)));
+  const secrets = await openHookSecrets(two, store, env, (error) => errors.push(String(error)));
   const both = async () => [await secrets.get("in"), await secrets.get("out")];
   expect(await both()).toEqual([["n", "o"], ["x"]]);
   await set({ new: "n", out: "x" });

@@ -8,7 +8,7 @@
 import { openSecrets, secretVariable } from "../identity/secrets.ts";
 import { type SecretStore, secretStore } from "../identity/secrets-file.ts";
 import type { Env } from "../node/env.ts";
-import { bad, type HookSecret, secretText, type Webhook } from "./declaring.ts";
+import { declarationFault, type HookSecret, secretText, type Webhook } from "./declaring.ts";
 
 /** None: nothing that it signs counts. */
 export type HookSecrets = Readonly<{ get(webhook: string): readonly string[] | undefined | Promise<readonly string[] | undefined> }>;
@@ -18,7 +18,7 @@ type Values = ReadonlyMap<string, readonly string[]>;
 const AGAIN_MS = 5_000;
 
 /** Throws where one is not there, or not one webhook's alone: before anything is opened. */
-export async function hookSecrets(
+export async function openHookSecrets(
   hooks: readonly Hook[],
   store: SecretStore,
   env: Env,
@@ -86,21 +86,21 @@ async function found(hooks: readonly Hook[], store: SecretStore, env: Env, troub
 }
 
 const absent = ({ name, from }: Hook, secret: HookSecret): unknown =>
-  bad(
+  declarationFault(
     { from, what: `webhooks.${name}` },
     `there is no secret \`${secretText(secret)}\``,
     secret.kind === "env" ? `set ${secretText(secret)}` : `\`orgate secrets set ${secret.name}\`, or set $${secretVariable(secret.name)}`,
   );
 const shared = ({ name, from }: Hook, other: Hook): unknown =>
-  bad(
+  declarationFault(
     { from, what: `webhooks.${name}` },
     `it has the secret of webhook \`${other.name}\` under another name: each would take the other's deliveries`,
     "make a new one for each",
   );
 
-export const hookSecretsIn = (
+export const openProjectHookSecrets = (
   directory: string,
   hooks: readonly Hook[],
   env: Env,
   failed: (error: unknown) => void,
-): Promise<HookSecrets> => hookSecrets(hooks, secretStore(directory), env, failed);
+): Promise<HookSecrets> => openHookSecrets(hooks, secretStore(directory), env, failed);

@@ -1,7 +1,7 @@
 /** `/ws/chat` on every ending that a turn can come to, played against a real runtime. */
 import { ENDINGS, type Ending, type Row } from "@orgate/core";
 import { failure, reply, type Step } from "@orgate/core/testing";
-import { type ChatServerMessage, chatServerMessage } from "@orgate/core/wire";
+import { type ChatServerMessage, chatServerMessage } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { until } from "./fixtures/guarded.ts";
 import { openStage, type Stage } from "./fixtures/stage.ts";
@@ -38,9 +38,10 @@ const SCENES: readonly Scene[] = [
   {
     ending: "cancelled",
     steps: [call("wait", "Waiting.")],
-    during: async ({ runtime, floor, ann }) => {
+    during: async ({ runtime, sessionDriver, ann }) => {
       const [session] = await runtime.sessions.list();
-      if (session !== undefined) await floor.send({ session: session.session, wish: { kind: "cancel", reason: "enough" }, as: ann });
+      if (session !== undefined)
+        await sessionDriver.send({ session: session.session, wish: { kind: "cancel", reason: "enough" }, as: ann });
     },
     partial: "Waiting.",
   },
@@ -110,7 +111,7 @@ test("W-26 a call that is put off is told as `defer`, and as what was decided on
   chat.hear(JSON.stringify({ type: "ChatSend", id: "1", content: "go" }));
   await until(() => heard.find((m) => m.type === "PolicyDecision" && m.decision === "defer"));
   await until(() => {
-    void stage.floor.sweep("interrupted"); // as every few seconds
+    void stage.sessionDriver.sweep("interrupted"); // as every few seconds
     return heard.find((m) => m.type === "ChatChunk");
   });
   const about = heard.flatMap((m) => (m.type === "PolicyDecision" && m.action === "tool:look" ? [m.decision] : []));

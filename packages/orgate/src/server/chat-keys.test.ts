@@ -1,6 +1,6 @@
 /** Clients of the older chat protocol, which send an API key in the address and come back with it. */
 import { afterEach, expect, test } from "vitest";
-import { readToken } from "../identity/access-book.ts";
+import { readToken } from "../identity/access-store.ts";
 import type { Log } from "../operations/logs.ts";
 import { type Guarded, type GuardedOptions, openGuarded, until } from "./fixtures/guarded.ts";
 import { raw } from "./fixtures/serving.ts";
@@ -36,7 +36,7 @@ const said = (one: Guarded, path: string, id: string) => {
 const revoke = async (one: Guarded, token: string): Promise<void> => {
   const read = readToken(token);
   if (read === null) throw new Error("no token");
-  await one.identity.book.revoke(read.access, { kind: "user", id: "ann" }, "lost");
+  await one.identity.accesses.revoke(read.access, { kind: "user", id: "ann" }, "lost");
 };
 const WRONG = `ogk_${"0".repeat(16)}_${"x".repeat(43)}`;
 

@@ -1,7 +1,7 @@
 /** Clients always converge to the journal, whatever the sockets in between do to the messages. */
 import type { Entry } from "@orgate/core";
 import { S1, S2 } from "@orgate/core/testing";
-import type { Following, Item } from "@orgate/core/wire";
+import type { Following, Item } from "@orgate/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Crank, type Ground, type Mishap, openCrank, openGround, settle, type Way } from "./fixtures/crank.ts";

@@ -1,4 +1,4 @@
-/** The coordinator's tools on a server: its fleet, its floor, its identities. */
+/** The coordinator's tools on a server: its fleet, its session driver, its identities. */
 
 import { type Agent, isFault, listAgentTools, ORCHESTRATOR_MODEL, type Surface } from "@orgate/core";
 import { COORDINATOR, type CoordinatorTools } from "../coordinator/tools.ts";
@@ -27,12 +27,12 @@ export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorToo
 
 export function connectDesk(
   desk: CoordinatorTools,
-  { runtime, floor, probes, now }: Pick<OperationContext, "runtime" | "floor" | "probes" | "now">,
+  { runtime, sessionDriver, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "probes" | "now">,
   identity: Pick<Identity, "mayDo" | "operator">,
 ): void {
   desk.connect({
     runtime,
-    floor,
+    sessionDriver,
     now,
     journal: runtime.place.store.journal,
     health: probes.ready,

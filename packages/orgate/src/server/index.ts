@@ -4,6 +4,6 @@ export { type CoordinatorPorts, type CoordinatorTools, coordinatorTools } from "
 export { type AccessScope as Scope, type Act, act, type Caller } from "../operations/access.ts";
 export { connectDesk as connectCoordinator, desksOf as coordinatorsAmong } from "./coordinator-tools.ts";
 export { type Identity, type IdentityOptions, openIdentity } from "./identity/auth.ts";
-export type { Access, Asking } from "./identity/authentication.ts";
+export type { Access, IncomingRequest } from "./identity/authentication.ts";
 export { socketsOf } from "./live/sockets.ts";
 export { type Coordinator, type CoordinatorOptions, openCoordinator } from "./start.ts";

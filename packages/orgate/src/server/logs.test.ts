@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openLog } from "../operations/logs.ts";
 import { openGuarded, until } from "./fixtures/guarded.ts";
 import { type Serving, serving } from "./fixtures/serving.ts";
-import { CSRF_HEADER, csrfOf } from "./http/auth-site.ts";
+import { CSRF_HEADER, csrfToken } from "./http/auth-site.ts";
 
 const lines = (texts: readonly string[]): readonly Record<string, unknown>[] => texts.map((text) => JSON.parse(text));
 
@@ -49,13 +49,13 @@ test("W-22 no key, ticket, cookie, link, word or text of a whole run is in any l
   const one = await openGuarded({ log: openLog({ write: (line) => told.push(line), now: Date.now, least: "debug" }) });
   const [key, signIn, link] = [await one.give(), await one.give({ means: "sign-in" }), await one.give({ means: "link" })];
   const canaries = new Set<string>([
-    csrfOf(signIn),
+    csrfToken(signIn),
     ...[key, signIn, link].map((token) => token.slice(-43)),
     "canary-key",
     "canary-text",
     "canary-query",
   ]);
-  const cookie = { cookie: `orgate-${one.at.port}=${signIn}`, origin: one.at.url, [CSRF_HEADER]: csrfOf(signIn) };
+  const cookie = { cookie: `orgate-${one.at.port}=${signIn}`, origin: one.at.url, [CSRF_HEADER]: csrfToken(signIn) };
   const ticketOf = async () => ((await (await one.post("/api/v1/tickets", undefined, null, cookie)).json()) as { ticket: string }).ticket;
   const [first, second] = [await ticketOf(), await ticketOf()];
   for (const ticket of [first, second]) canaries.add(ticket.slice(-43));

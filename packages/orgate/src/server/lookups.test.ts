@@ -1,7 +1,7 @@
 import { type Digest, millis, type Seq, type SessionId, seq } from "@orgate/core";
-import { hourOf, sumUsage } from "@orgate/core/journal/view";
 import { item } from "@orgate/core/testing";
-import { OPERATIONS, type OperationName, type OperationOutput, type VerifyLine, verifyLine } from "@orgate/core/wire";
+import { OPERATIONS, type OperationName, type OperationOutput, type VerifyLine, verifyLine } from "@orgate/protocol";
+import { hourOf, sumUsage } from "@orgate/protocol/view";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";

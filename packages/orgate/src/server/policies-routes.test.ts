@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineAgent, defineTool, POLICY } from "@orgate/core";
-import { IDEMPOTENCY_KEY } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY } from "@orgate/protocol";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { readProject } from "../config/project-toml.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Row, type ScheduleSpec, type SessionId, seq, tableGate } from "@orgate/core";
-import { IDEMPOTENCY_KEY, OPERATIONS, type OperationName } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, OPERATIONS, type OperationName } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import type { Keys } from "../operations/idempotency.ts";

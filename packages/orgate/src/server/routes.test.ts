@@ -1,5 +1,5 @@
 import { approvalId, digest, type SessionId } from "@orgate/core";
-import { IDEMPOTENCY_KEY, OPERATIONS, type Operation, type OperationName } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, OPERATIONS, type Operation, type OperationName } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch } from "./fixtures/stand.ts";

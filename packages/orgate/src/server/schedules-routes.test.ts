@@ -1,17 +1,21 @@
 import { millis, seq, sessionId } from "@orgate/core";
-import { API } from "@orgate/core/wire";
+import { API } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectScheduleSchema } from "../config/schedule-schema.ts";
 import { openCalendar } from "../schedules/calendar.ts";
-import { specOf } from "../schedules/declaring.ts";
-import { bookOf } from "../schedules/index.ts";
+import { toScheduleSpec } from "../schedules/declaring.ts";
+import { getScheduleStore } from "../schedules/index.ts";
 import { type Serving, serving } from "./fixtures/serving.ts";
 
 let at: Serving;
 const declared = (name: string, agent: string, more: object = {}) => ({
   name,
   from: "orgate.toml",
-  spec: specOf(projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look", jitter: "30s", ...more }), "ann", openCalendar()),
+  spec: toScheduleSpec(
+    projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look", jitter: "30s", ...more }),
+    "ann",
+    openCalendar(),
+  ),
 });
 beforeAll(async () => {
   const by = { kind: "user", id: "ann" } as const;
@@ -87,7 +91,7 @@ test("schedules are told with their next three times and what the caller may do;
   expect(await names("agent=other")).toEqual(["other"]);
   expect(await names("text=NIGHT")).toEqual(["nightly"]);
   const stopped = { kind: "schedule.stopped", schedule: "other", failures: 5, session: null, reason: "it fails" } as const;
-  await bookOf(at.runtime.place).change("other", () => ({ events: [stopped] }));
+  await getScheduleStore(at.runtime.place).change("other", () => ({ events: [stopped] }));
   expect(await names("order=need")).toEqual(["other", "nightly", "shared"]);
   expect(await names("state=stopped")).toEqual(["other"]);
   expect(await names("state=active")).toEqual(["nightly", "shared"]);
@@ -148,7 +152,7 @@ test("Z-6 what was set aside is fired once more, as what it was; what is not set
   expect((await post("/schedules/other/retry", {})).value).toMatchObject({ detail: "nothing of `other` is set aside" });
   const [dueAt, session] = [millis(Date.UTC(2030, 0, 1, 2)), sessionId("s_lost0000001")];
   const by = { kind: "user", id: "ann" } as const;
-  await bookOf(at.runtime.place).change("other", () => ({
+  await getScheduleStore(at.runtime.place).change("other", () => ({
     events: [
       { kind: "schedule.fired", schedule: "other", dueAt, attempt: 3, session, intent: null, why: "retry", by },
       { kind: "schedule.ended", schedule: "other", dueAt, attempt: 3, session, ending: "failed", result: "set-aside", retryAt: null },

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const stand of open.splice(0)) await stand.close();
 });
 
-type Place = Stand & Readonly<{ floor: SessionDriver; told: DriveReport[] }>;
+type Place = Stand & Readonly<{ sessionDriver: SessionDriver; told: DriveReport[] }>;
 
 async function place({
   atOnce = 10,
@@ -22,7 +22,7 @@ async function place({
   const stand = await openStand(options);
   open.push(stand);
   const told: DriveReport[] = [];
-  return { ...stand, told, floor: openSessionDriver({ runtime: stand.runtime, atOnce, waitMs, told: (one) => told.push(one) }) };
+  return { ...stand, told, sessionDriver: openSessionDriver({ runtime: stand.runtime, atOnce, waitMs, told: (one) => told.push(one) }) };
 }
 
 const opened = async ({ runtime }: Place, id: string): Promise<SessionId> =>
@@ -43,67 +43,68 @@ test("W-16 a wish is answered with the entry it became, and the same id again wi
   const at = await place();
   const session = await opened(at, "one");
   const sending = { session, wish: { kind: "follow-up", text: "hello" }, as: at.ann, id: intentId("i-1") } as const;
-  const sent = await at.floor.send(sending);
+  const sent = await at.sessionDriver.send(sending);
   expect(sent.entry?.event).toMatchObject({ kind: "input.queued", text: "hello", by: { id: "ann" } });
   expect((await ended(at, session)).event).toMatchObject({ kind: "turn.ended", ending: "completed", output: "You said: hello" });
-  expect(await at.floor.send(sending)).toEqual(sent);
+  expect(await at.sessionDriver.send(sending)).toEqual(sent);
   expect((await kinds(at, session)).filter((k) => k === "turn.started")).toHaveLength(1);
 });
 
 test("W-16 what is refused is said with its reason, and an unknown session is named", async () => {
   const at = await place();
   const session = await opened(at, "one");
-  const refused = at.floor.send({ session, wish: { kind: "steer", text: "left" }, as: at.ann });
+  const refused = at.sessionDriver.send({ session, wish: { kind: "steer", text: "left" }, as: at.ann });
   await expect(refused).rejects.toSatisfy((e) => isFault(e, "intent-refused"));
-  const nobody = at.floor.send({ session: "s_00000000" as SessionId, wish: { kind: "cancel", reason: "" }, as: at.ann });
+  const nobody = at.sessionDriver.send({ session: "s_00000000" as SessionId, wish: { kind: "cancel", reason: "" }, as: at.ann });
   await expect(nobody).rejects.toSatisfy((e) => isFault(e, "session-unknown"));
 });
 
 test("W-16 the outcome of a wish's own turn is told, of none other, and that it waits for a person", async () => {
   const at = await place();
   const session = await opened(at, "one");
-  const say = (text: string, id: string) => at.floor.send({ session, wish: { kind: "follow-up", text }, as: at.ann, id: intentId(id) });
+  const say = (text: string, id: string) =>
+    at.sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: at.ann, id: intentId(id) });
   await say("first", "i-1");
   await say("second", "i-2");
-  const outputs = await Promise.all(["i-1", "i-2"].map((id) => at.floor.outcome(session, intentId(id), 5_000)));
+  const outputs = await Promise.all(["i-1", "i-2"].map((id) => at.sessionDriver.outcome(session, intentId(id), 5_000)));
   expect(outputs.map((one) => one !== null && one !== "waiting" && one.event)).toMatchObject([
     { output: "You said: first" },
     { output: "You said: second" },
   ]);
   await say("pay", "i-3");
-  expect(await at.floor.outcome(session, intentId("i-3"), 5_000)).toBe("waiting");
+  expect(await at.sessionDriver.outcome(session, intentId("i-3"), 5_000)).toBe("waiting");
 });
 
 test("W-28 a turn that was interrupted is taken up when the server starts, once; what had run does not run again", async () => {
   const hold = latch();
   const first = await place({ keep: true, hold });
   const session = await opened(first, "one");
-  await first.floor.send({ session, wish: { kind: "follow-up", text: "wait" }, as: first.ann });
+  await first.sessionDriver.send({ session, wish: { kind: "follow-up", text: "wait" }, as: first.ann });
   await hold.reached;
-  const leaving = first.floor.leave(0, 5_000);
+  const leaving = first.sessionDriver.leave(0, 5_000);
   hold.open();
   expect(await leaving).toBe(true);
   await first.close();
   open.pop();
 
   const second = await place({ folder: first.folder });
-  await second.floor.sweep("interrupted");
+  await second.sessionDriver.sweep("interrupted");
   expect((await ended(second, session)).event).toMatchObject({ ending: "completed" });
   expect([first.runs.wait, second.runs.wait]).toEqual([1, 0]);
   const after = (await kinds(second, session)).length;
-  await second.floor.sweep("interrupted");
+  await second.sessionDriver.sweep("interrupted");
   expect(await kinds(second, session)).toHaveLength(after);
 });
 
 test("W-28 a parked session goes on when an answer comes, also one that another process put there, and is left alone until then", async () => {
   const at = await place();
   const session = await opened(at, "one");
-  await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId("i-1") });
-  expect(await at.floor.outcome(session, intentId("i-1"), 5_000)).toBe("waiting");
+  await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId("i-1") });
+  expect(await at.sessionDriver.outcome(session, intentId("i-1"), 5_000)).toBe("waiting");
   const [question] = await at.runtime.approvals.list();
   if (question === undefined) throw new Error("nothing is asked");
   const before = await kinds(at, session);
-  await at.floor.sweep("interrupted");
+  await at.sessionDriver.sweep("interrupted");
   expect(await kinds(at, session)).toEqual(before);
   const approve = {
     kind: "answer",
@@ -111,7 +112,7 @@ test("W-28 a parked session goes on when an answer comes, also one that another 
     digest: question.digest,
     answer: { kind: "approve" },
   } as const;
-  await at.floor.send({ session, wish: approve, as: at.ann });
+  await at.sessionDriver.send({ session, wish: approve, as: at.ann });
   expect((await ended(at, session)).event).toMatchObject({ ending: "completed" });
   expect(at.runs.pay).toBe(1);
 });
@@ -128,10 +129,10 @@ test("W-28 a question that has expired ends its turn without anybody asking for 
   );
   const at = await place({ gate });
   const session = await opened(at, "one");
-  await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann });
+  await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann });
   const over = ended(at, session);
   while ((await at.runtime.inspect.session(session))?.state !== "idle") {
-    await at.floor.sweep();
+    await at.sessionDriver.sweep();
     await turnOfLoop();
   }
   await over;
@@ -143,7 +144,7 @@ test("S-15 what was said to an agent while it was halted begins when the halt is
   const at = await place();
   const session = await opened(at, "one");
   await at.runtime.halt("agent:clerk", "too fast", at.ann);
-  const sent = await at.floor.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
+  const sent = await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
   expect(sent.entry?.event.kind).toBe("input.queued");
   await turnOfLoop();
   expect(await kinds(at, session)).not.toContain("turn.started");
@@ -155,7 +156,8 @@ test("S-15 also where it was lifted while no server was there, and where a turn 
   const hold = latch();
   const before = await place({ hold, keep: true });
   const [idle, busy] = [await opened(before, "one"), await opened(before, "two")];
-  const say = (session: SessionId, text: string) => before.floor.send({ session, wish: { kind: "follow-up", text }, as: before.ann });
+  const say = (session: SessionId, text: string) =>
+    before.sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: before.ann });
   await say(busy, "wait");
   await hold.reached;
   await say(busy, "and then");
@@ -163,7 +165,7 @@ test("S-15 also where it was lifted while no server was there, and where a turn 
   hold.open();
   expect((await ended(before, busy)).event).toMatchObject({ ending: "halted" });
   await say(idle, "hello");
-  await before.floor.leave(0, 5_000);
+  await before.sessionDriver.leave(0, 5_000);
   await before.runtime.resumeWork("all", "looked", before.ann);
   await open.pop()?.close();
 
@@ -178,24 +180,24 @@ test.each(["all", "agent:clerk", "tool:pay"])(
     const at = await place({ keep: true });
     const approved = async (id: string): Promise<SessionId> => {
       const session = await opened(at, id);
-      await at.floor.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId(`say-${id}`) });
-      expect(await at.floor.outcome(session, intentId(`say-${id}`), 5_000)).toBe("waiting");
+      await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "pay" }, as: at.ann, id: intentId(`say-${id}`) });
+      expect(await at.sessionDriver.outcome(session, intentId(`say-${id}`), 5_000)).toBe("waiting");
       const question = (await at.runtime.approvals.list()).find((one) => one.session === session);
       if (question === undefined) throw new Error("nothing is asked");
       await at.runtime.halt(scope, "look first", at.ann);
       const { approval, digest } = question;
-      await at.floor.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: at.ann });
+      await at.sessionDriver.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: at.ann });
       return session;
     };
     const one = await approved("one");
-    await at.floor.sweep("interrupted");
+    await at.sessionDriver.sweep("interrupted");
     expect([at.runs.pay, (await kinds(at, one)).includes("turn.ended")]).toEqual([0, false]);
     await at.runtime.resumeWork(scope, "looked", at.ann);
     expect((await ended(at, one)).event).toMatchObject({ ending: "completed" });
     expect(at.runs.pay).toBe(1);
 
     const two = await approved("two");
-    await at.floor.leave(0, 5_000);
+    await at.sessionDriver.leave(0, 5_000);
     await at.runtime.resumeWork(scope, "looked", at.ann);
     await open.pop()?.close();
     const after = await place({ folder: at.folder });
@@ -208,7 +210,7 @@ test("S-15 what was erased holds back nobody else's words when a halt is lifted,
   const at = await place();
   const [gone, other] = [await opened(at, "one"), await opened(at, "two")];
   await at.runtime.halt("agent:clerk", "too fast", at.ann);
-  for (const session of [gone, other]) await at.floor.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
+  for (const session of [gone, other]) await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
   await eraseEntries(at.runtime.place, {
     session: gone,
     first: seq(2),
@@ -233,9 +235,9 @@ test("W-28 no more than the limit are driven at a time, and all are", async () =
   const hold = latch();
   const at = await place({ hold, atOnce: 2 });
   const sessions = await Promise.all(["a", "b", "c", "d"].map((id) => opened(at, id)));
-  const sends = sessions.map((session) => at.floor.send({ session, wish: { kind: "follow-up", text: "wait" }, as: at.ann }));
+  const sends = sessions.map((session) => at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "wait" }, as: at.ann }));
   await hold.reached;
-  expect([at.floor.driving(), at.floor.queued()]).toEqual([2, 2]);
+  expect([at.sessionDriver.driving(), at.sessionDriver.queued()]).toEqual([2, 2]);
   hold.open();
   await Promise.all(sends);
   for (const session of sessions) expect((await ended(at, session)).event).toMatchObject({ ending: "completed" });
@@ -245,12 +247,12 @@ test("W-29 who leaves takes no turn any more, lets those in progress finish, and
   const hold = latch();
   const at = await place({ hold });
   const [slow, quick] = [await opened(at, "slow"), await opened(at, "quick")];
-  await at.floor.send({ session: slow, wish: { kind: "follow-up", text: "wait" }, as: at.ann });
+  await at.sessionDriver.send({ session: slow, wish: { kind: "follow-up", text: "wait" }, as: at.ann });
   await hold.reached;
-  await at.floor.send({ session: quick, wish: { kind: "follow-up", text: "look" }, as: at.ann });
+  await at.sessionDriver.send({ session: quick, wish: { kind: "follow-up", text: "look" }, as: at.ann });
   await ended(at, quick);
-  const leaving = at.floor.leave(10, 5_000);
-  const late = at.floor.send({ session: quick, wish: { kind: "follow-up", text: "more" }, as: at.ann });
+  const leaving = at.sessionDriver.leave(10, 5_000);
+  const late = at.sessionDriver.send({ session: quick, wish: { kind: "follow-up", text: "more" }, as: at.ann });
   await expect(late).rejects.toSatisfy((e) => isFault(e, "runtime-closed"));
   await untilParked(at, hold);
   expect(await leaving).toBe(true);
@@ -276,9 +278,9 @@ test("W-29 what does not land in time is said so, and nothing waits for it", asy
   const hold = latch();
   const at = await place({ hold });
   const session = await opened(at, "one");
-  await at.floor.send({ session, wish: { kind: "follow-up", text: "wait" }, as: at.ann });
+  await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "wait" }, as: at.ann });
   await hold.reached;
-  expect(await at.floor.leave(0, 10)).toBe(false);
+  expect(await at.sessionDriver.leave(0, 10)).toBe(false);
   hold.open();
 });
 
@@ -314,8 +316,8 @@ test("S-16 what was interrupted is taken up from above: who conducts sees what i
   const at = await place({ folder: first.folder, names });
   const [conductor] = await at.runtime.place.store.journal.sessions({ state: "running", agent: "conductor", before: null, most: 1 });
   if (conductor === undefined) throw new Error("nothing was interrupted");
-  await at.floor.sweep("interrupted");
+  await at.sessionDriver.sweep("interrupted");
   expect((await ended(at, conductor.session)).event).toMatchObject({ ending: "completed" });
-  await at.floor.leave(1_000, 1_000);
+  await at.sessionDriver.leave(1_000, 1_000);
   expect(at.told.map((drove) => drove.session)).toEqual([conductor.session]);
 });

@@ -7,15 +7,15 @@ import { type Log, NO_LOG } from "../operations/logs.ts";
 import { openOperations } from "../operations/open.ts";
 import type { SessionDriver } from "../operations/session-driver.ts";
 import type { Runtime } from "../runtime/api.ts";
-import { mayNotRunOf } from "../runtime/people/may-run.ts";
+import { createRunCheck } from "../runtime/people/may-run.ts";
 import { delegatesOf } from "../runtime/ports/delegates.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { openApiServer } from "./http/api.ts";
-import { BOUNDS, type ServerLimits } from "./http/limits.ts";
-import { type RunningServer, type ServedPage, type SocketTalks, startServer } from "./http/server.ts";
+import { SERVER_LIMITS, type ServerLimits } from "./http/limits.ts";
+import { type RunningServer, type ServedPage, type SocketProtocols, startServer } from "./http/server.ts";
 import type { Access } from "./identity/authentication.ts";
 import { webhookPages } from "./webhooks/webhooks.ts";
 
@@ -40,8 +40,8 @@ export type CoordinatorOptions = Readonly<{
   declares?: Declares;
   /** Beside the API: description, sign-in, console. */
   pages?: readonly ServedPage[];
-  /** More routes of the table, and what talks over sockets, once there is a floor to stand on. */
-  more?(front: OperationContext): Readonly<{ handlers?: OperationHandlers; talks?: SocketTalks }>;
+  /** More routes of the table, and what talks over sockets, once there is a session driver. */
+  more?(front: OperationContext): Readonly<{ handlers?: OperationHandlers; talks?: SocketProtocols }>;
 }>;
 
 /** What the project's files say, on whose word. */
@@ -58,7 +58,7 @@ export const LEAVING: Leaving = Object.freeze({ finishMs: 10_000, landMs: 5_000,
 
 export type Coordinator = RunningServer &
   Readonly<{
-    floor: SessionDriver;
+    sessionDriver: SessionDriver;
     front: OperationContext;
     /** W-29. False: something was still in flight, and the process has to end for it to be given up. */
     leave(how?: Partial<Leaving>): Promise<boolean>;
@@ -66,7 +66,7 @@ export type Coordinator = RunningServer &
 
 export async function openCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
   const { runtime, access, keys, version, describe, config = null, names = [], proxies = [], pages = [], log = NO_LOG } = options;
-  const bounds: ServerLimits = { ...BOUNDS, ...options.bounds };
+  const bounds: ServerLimits = { ...SERVER_LIMITS, ...options.bounds };
   let server: RunningServer | null = null;
   const operations = openOperations({
     runtime,
@@ -83,7 +83,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     }),
   });
   const { context: front, schedules } = operations;
-  const { floor, metrics, probes, now } = front;
+  const { sessionDriver, metrics, probes, now } = front;
   const more = options.more?.(front) ?? {};
   const webhooks = openWebhookPages(front, options, bounds);
   const handlers: OperationHandlers = { ...operations.handlers, ...more.handlers };
@@ -101,39 +101,39 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
       access,
       api,
       pages: [webhooks, ...pages],
-      talks: more.talks ?? {},
+      protocols: more.talks ?? {},
       probes,
-      bounds,
+      limits: bounds,
       log,
       counted: metrics.request,
     });
   } catch (error) {
-    floor.stop();
+    sessionDriver.stop();
     closeAll();
     throw error;
   }
-  await floor.sweep("interrupted");
+  await sessionDriver.sweep("interrupted");
   if (options.declares !== undefined) {
-    await schedules.book.declare(options.declares.schedules, options.declares.by);
-    await schedules.clockwork.start();
+    await schedules.store.declare(options.declares.schedules, options.declares.by);
+    await schedules.scheduler.start();
   }
   const running = server;
 
   async function leave(how: Partial<Leaving> = {}): Promise<boolean> {
     const { finishMs, landMs, answersMs } = { ...LEAVING, ...how };
-    log("info", "server.leaving", { driving: floor.driving() });
-    schedules.clockwork.stop(); // what is due from now on is for whoever comes next
-    const landed = await floor.leave(finishMs, landMs);
+    log("info", "server.leaving", { driving: sessionDriver.driving() });
+    schedules.scheduler.stop(); // what is due from now on is for whoever comes next
+    const landed = await sessionDriver.leave(finishMs, landMs);
     await running.close(answersMs);
     closeAll();
     log(landed ? "info" : "warn", "server.left", { landed });
     return landed;
   }
-  return { ...running, floor, front, leave };
+  return { ...running, sessionDriver, front, leave };
 }
 
 function openWebhookPages(
-  { deliveries, runtime, floor, now }: OperationContext,
+  { deliveries, runtime, sessionDriver, now }: OperationContext,
   { declares, log = NO_LOG }: CoordinatorOptions,
   bounds: ServerLimits,
 ): ServedPage {
@@ -141,10 +141,10 @@ function openWebhookPages(
   return webhookPages(deliveries, {
     journal: runtime.place.store.journal,
     secrets: declares?.secrets ?? new Map(),
-    beginning: delegatesOf(new Map(agents.map((agent) => [agent.name, agent])), gate),
-    mayNotRun: mayNotRunOf(gate),
+    findSessionStart: delegatesOf(new Map(agents.map((agent) => [agent.name, agent])), gate),
+    mayNotRun: createRunCheck(gate),
     newSession: NODE.ids.session,
-    wake: floor.wake,
+    wake: sessionDriver.wake,
     now: () => millis(now()),
     bounds,
     log,

@@ -5,8 +5,9 @@
  *      was given, or refused, the next question is the person's.
  * S-14 what was saved is taken up when the turn has ended and nothing else runs: a server of the shell's own is begun anew with it, and every conversation goes on.
  */
-import type { CallItem } from "@orgate/core/journal/view";
+
 import type { Principal, SessionId } from "@orgate/core/vocab";
+import type { CallItem } from "@orgate/protocol/view";
 import { visible } from "../terminal/visible.ts";
 import type { Shell } from "./contract.ts";
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { FaultError } from "@orgate/core/vocab";
-import { type Client, createClient, type Dial, type HttpTransport, type Link, type LinkState, openLink } from "@orgate/core/wire";
+import { type Client, createClient, type Dial, type HttpTransport, type Link, type LinkState, openLink } from "@orgate/protocol";
 import { WebSocket } from "ws";
 
 export type ServerConnection = Readonly<{

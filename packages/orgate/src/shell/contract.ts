@@ -1,6 +1,6 @@
 /** The interface of a shell for commands and user interfaces. */
 import type { Answer, SessionId } from "@orgate/core/vocab";
-import type { Called, Link, Problem } from "@orgate/core/wire";
+import type { Called, Link, Problem } from "@orgate/protocol";
 import type { ServerConnection } from "./connection.ts";
 import type { Conversation, Conversations } from "./conversations.ts";
 import type { AgentDetail, Agents } from "./server-state.ts";

@@ -2,9 +2,10 @@
  * The conversations of a shell: sessions that are followed, folded like everywhere else.
  * S-19 what is shown of a session is a fold of its entries from the first; the shell keeps no state beside it.
  */
-import { createSessionFold, type SessionView } from "@orgate/core/journal/view";
+
 import type { JournalEvent, SessionId } from "@orgate/core/vocab";
-import type { Follower, Link, Problem } from "@orgate/core/wire";
+import type { Follower, Link, Problem } from "@orgate/protocol";
+import { createSessionFold, type SessionView } from "@orgate/protocol/view";
 
 export type Conversation = Readonly<{
   session: SessionId;

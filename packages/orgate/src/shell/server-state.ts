@@ -1,6 +1,7 @@
 /** Server state beside a shell's conversations: agents, waiting approval requests, halts, names to complete. Read again when an entry changes it. */
-import { haltText } from "@orgate/core/journal/view";
-import type { Called, Link, OperationOutput } from "@orgate/core/wire";
+
+import { haltText } from "@orgate/core/vocab";
+import type { Called, Link, OperationOutput } from "@orgate/protocol";
 import type { ServerConnection } from "./connection.ts";
 import type { ArgumentKind, Offer } from "./ui/input/complete.ts";
 

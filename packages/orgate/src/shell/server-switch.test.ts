@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { openGuarded } from "../server/fixtures/guarded.ts";
 import { plain } from "../terminal/paint.ts";

@@ -7,7 +7,7 @@
  * Cancelling stops the running turn itself: its model call and its tools.
  */
 import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
-import type { Called, Link, LinkState, Problem } from "@orgate/core/wire";
+import type { Called, Link, LinkState, Problem } from "@orgate/protocol";
 import { visible } from "../terminal/visible.ts";
 import { type AutoApprove, openAutoApprove, type UsedConsents } from "./auto-approve.ts";
 import { parseLine, SHELL_COMMANDS } from "./commands/commands.ts";

@@ -1,5 +1,5 @@
 /** Collects the open approval requests that the panel can show. */
-import { type QuestionItem, toApprovalRow } from "@orgate/core/journal/view";
+import { type QuestionItem, toApprovalRow } from "@orgate/protocol/view";
 import type { Conversation, Conversations } from "./conversations.ts";
 import type { WaitingApprovals } from "./server-state.ts";
 import type { ShownApproval } from "./ui/panel.ts";

@@ -18,8 +18,8 @@ import {
 } from "@orgate/core/vocab";
 import { errorMessage } from "../node/error-message.ts";
 import type { Inbox } from "./inbox.ts";
-import { nextTurn, readingPart } from "./journal-reads.ts";
-import { type Ahead, addMoves, Sealer } from "./sealer.ts";
+import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
+import { Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
 import type { Alarms } from "./sqlite/proof/alarms.ts";
 import type { Bonds } from "./sqlite/proof/bonds.ts";
 import type { Sums } from "./sqlite/proof/sums.ts";
@@ -31,7 +31,7 @@ import type { Owner, SealedAppend } from "./sqlite/writer.ts";
 type WaitingAppend = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** One try at a commit: the appends that it holds, and those that must wait for the next one. */
 type SealedBatch = Readonly<{
-  ahead: Ahead;
+  ahead: StreamPositions;
   appends: readonly SealedAppend[];
   /** Whose each of `appends` is. */
   owners: readonly WaitingAppend[];
@@ -88,7 +88,7 @@ export class SqliteJournal {
     return {
       writer: owner.writer,
       append: (append) => this.#enqueue(append),
-      ...readingPart(reader),
+      ...journalReads(reader),
       unknownsLike(sought) {
         sums.check();
         return reader.unknowns.like(sought);
@@ -106,7 +106,7 @@ export class SqliteJournal {
   }
 
   async close(): Promise<void> {
-    while (this.#busy || this.#queue.length > 0) await nextTurn();
+    while (this.#busy || this.#queue.length > 0) await yieldToEventLoop();
     this.#stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
   }
 
@@ -148,7 +148,7 @@ export class SqliteJournal {
       if (appends.length === 0) return;
       const entries = appends.map((a) => a.entries);
       const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
-      const moves = addMoves(appends.map((a) => a.moves));
+      const moves = sumMoves(appends.map((a) => a.moves));
       const seen = [...bonds.toSay(this.#last.number + 1), ...sums.toSay(this.#last.number + 1, moves)];
       const commit = sealCommit(this.#last, at, entries, ports, seen);
       this.#tried = commit.hash;
@@ -171,7 +171,7 @@ export class SqliteJournal {
   }
 
   #sealBatch(batch: readonly WaitingAppend[]): SealedBatch {
-    const ahead: Ahead = new Map();
+    const ahead: StreamPositions = new Map();
     const appends: SealedAppend[] = [];
     const owners: WaitingAppend[] = [];
     const firsts = new Map<WaitingAppend, Seq>();

@@ -6,7 +6,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
 import type { Ports } from "@orgate/core/loop";
 import { deepFreeze, type Intent, intentId, millis, readJson, type SessionId, toCanonicalJson } from "@orgate/core/vocab";
-import { reading } from "./sqlite/schema.ts";
+import { withReadFaults } from "./sqlite/schema.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
 
 export type Inbox = Ports["inbox"] &
@@ -40,12 +40,15 @@ export function openInbox(db: DatabaseSync, file: string, writer: Pick<AnyWriter
       return outcome;
     },
     pending: async (session) =>
-      reading(file, () => pendingOf.all(session)).map((row) => ({ intent: toIntent(row), arrivedAt: millis(Number(row.arrived_at)) })),
+      withReadFaults(file, () => pendingOf.all(session)).map((row) => ({
+        intent: toIntent(row),
+        arrivedAt: millis(Number(row.arrived_at)),
+      })),
     async state(id) {
-      const row = reading(file, () => takenOf.get(id));
+      const row = withReadFaults(file, () => takenOf.get(id));
       return row === undefined ? "absent" : row.taken === 1 ? "taken" : "pending";
     },
-    waiting: async () => reading(file, () => waitingSessions.all()).map((row) => String(row.session) as SessionId),
+    waiting: async () => withReadFaults(file, () => waitingSessions.all()).map((row) => String(row.session) as SessionId),
     watch: (session, arrived) => watch.session(session, arrived),
     watchChanges: (changed) => watch.anything(changed),
     wake: (session) => watch.wake(session),

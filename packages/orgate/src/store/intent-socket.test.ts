@@ -4,7 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Intent, intentId, keyId, millis, sessionId, writerId } from "@orgate/core/vocab";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type IntentDoor, listenForIntents, MAX_LINE_BYTES, offerIntent, type Reception, readRequest, socketsIn } from "./intent-socket.ts";
+import {
+  type IntentListener,
+  type IntentListenerPorts,
+  listenForIntents,
+  listSockets,
+  MAX_LINE_BYTES,
+  offerIntent,
+  readRequest,
+} from "./intent-socket.ts";
 
 const W1 = writerId("w1");
 const intent: Intent = {
@@ -19,8 +27,8 @@ const intent: Intent = {
 
 let directory = "";
 let put: Intent[] = [];
-let door: IntentDoor | null = null;
-const reception: Reception = {
+let door: IntentListener | null = null;
+const reception: IntentListenerPorts = {
   drives: (session) => session === intent.session,
   authenticate: async ({ signature }) =>
     signature === "sig" ? { kind: "genuine" } : { kind: "refused", reason: "the signature does not match" },
@@ -61,7 +69,7 @@ test("W-1 an intent is put into the inbox and answered; the same one again is kn
   expect(await offerIntent(path, intent)).toEqual({ kind: "new" });
   expect(await offerIntent(path, intent)).toEqual({ kind: "known" });
   expect(put).toEqual([intent]);
-  expect(socketsIn(directory)).toEqual([path]);
+  expect(listSockets(directory)).toEqual([path]);
 });
 
 test("W-1 the answer waits until the intent is durable", async () => {
@@ -156,5 +164,5 @@ test("W-2 where the path is too long, or the folder cannot be made, there is no 
   expect(await listenForIntents(join(directory, "x".repeat(100)), W1, reception)).toBeNull();
   writeFileSync(join(directory, "run"), "a file");
   expect(await listenForIntents(directory, W1, reception)).toBeNull();
-  expect(socketsIn(join(directory, "none"))).toEqual([]);
+  expect(listSockets(join(directory, "none"))).toEqual([]);
 });

@@ -44,19 +44,23 @@ export function readRequest(text: string): ReadIntent {
 
 // the server
 
-export type Reception = Readonly<{
+export type IntentListenerPorts = Readonly<{
   drives(session: SessionId): boolean;
   /** With the keys of now. */
   authenticate(intent: Intent): Promise<Readonly<{ kind: "genuine" } | { kind: "refused"; reason: string }>>;
   put(intent: Intent): Promise<"new" | "known">;
 }>;
-export type IntentDoor = Readonly<{ path: string; close(): Promise<void> }>;
+export type IntentListener = Readonly<{ path: string; close(): Promise<void> }>;
 
 const runFolder = (directory: string): string => join(directory, "run");
 const socketFile = (directory: string, writer: WriterId): string => join(runFolder(directory), `${writer}.sock`);
 
 /** Null where no socket can be had (W-2). The writer's slot is ours alone, so a socket of its name is one that was left behind. */
-export async function listenForIntents(directory: string, writer: WriterId, reception: Reception): Promise<IntentDoor | null> {
+export async function listenForIntents(
+  directory: string,
+  writer: WriterId,
+  reception: IntentListenerPorts,
+): Promise<IntentListener | null> {
   const path = socketFile(directory, writer);
   if (process.platform === "win32" || Buffer.byteLength(path) > MAX_PATH_BYTES) return null;
   const open = new Set<Socket>();
@@ -94,7 +98,7 @@ function listening(server: Server, path: string): Promise<void> {
   });
 }
 
-function receive(socket: Socket, reception: Reception): void {
+function receive(socket: Socket, reception: IntentListenerPorts): void {
   const reply = (answered: SocketAnswer): void => void socket.end(`${JSON.stringify(answered)}\n`);
   socket.on("error", () => socket.destroy());
   socket.setTimeout(PATIENCE_MS, () => socket.destroy());
@@ -106,7 +110,7 @@ function receive(socket: Socket, reception: Reception): void {
   });
 }
 
-async function admit(line: string, reception: Reception): Promise<SocketAnswer> {
+async function admit(line: string, reception: IntentListenerPorts): Promise<SocketAnswer> {
   const read = readRequest(line);
   if (read.kind === "refused") return read;
   const { intent } = read;
@@ -132,7 +136,7 @@ function readLine(socket: Socket, done: (line: string | null) => void): void {
 // the client
 
 /** Sockets of this journal's processes, living or not. */
-export function socketsIn(directory: string): readonly string[] {
+export function listSockets(directory: string): readonly string[] {
   try {
     return readdirSync(runFolder(directory))
       .filter((file) => file.endsWith(".sock"))

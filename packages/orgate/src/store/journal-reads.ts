@@ -23,7 +23,7 @@ export type JournalReads = Pick<
   | "position"
 >;
 
-export function readingPart(reader: SqliteReader): JournalReads {
+export function journalReads(reader: SqliteReader): JournalReads {
   return {
     async read(stream, after, most) {
       const entries: Entry[] = [];
@@ -32,7 +32,7 @@ export function readingPart(reader: SqliteReader): JournalReads {
         for (const entry of chunk.entries) entries.push(entry);
         if (chunk.end) break;
         from = entries.at(-1)?.seq ?? from;
-        if (entries.length < most) await nextTurn(); // a long history does not keep others waiting
+        if (entries.length < most) await yieldToEventLoop(); // a long history does not keep others waiting
       }
       return entries;
     },
@@ -53,4 +53,4 @@ export function readingPart(reader: SqliteReader): JournalReads {
   };
 }
 
-export const nextTurn = (): Promise<void> => new Promise((resume) => setImmediate(resume));
+export const yieldToEventLoop = (): Promise<void> => new Promise((resume) => setImmediate(resume));

@@ -15,7 +15,7 @@ import { errorMessage } from "../node/error-message.ts";
 import { assertTrusted, SqliteJournal } from "./appends.ts";
 import { findHolder, findHolders, type Holder, isHolderAlive } from "./holders.ts";
 import { type Inbox, openInbox } from "./inbox.ts";
-import { type JournalReads, readingPart } from "./journal-reads.ts";
+import { type JournalReads, journalReads } from "./journal-reads.ts";
 import { takeSlot } from "./process-lock.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/files.ts";
@@ -26,7 +26,7 @@ import { openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader, type Tally } from "./sqlite/reader.ts";
 import type { HoldRow, StoredPlace } from "./sqlite/rows.ts";
-import { findStrangeSchema, openDatabase, placesIn, type Synchronous, writing } from "./sqlite/schema.ts";
+import { databasePaths, findStrangeSchema, openDatabase, type Synchronous, withWriteFaults } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
@@ -86,7 +86,7 @@ export type { Holder } from "./holders.ts";
 export type { Erased } from "./sqlite/writer.ts";
 
 /** Whether anything was ever written here: before the first run there is nothing to look at. */
-export const hasJournal = (directory: string): boolean => existsSync(placesIn(directory).database);
+export const hasJournal = (directory: string): boolean => existsSync(databasePaths(directory).database);
 
 export type ReadOptions = Readonly<{
   directory: string;
@@ -100,7 +100,7 @@ export type ReadOptions = Readonly<{
 
 /** Throws `journal-unreadable`. */
 export function openReadStore({ directory, create = false, trust = null, blobKey = null }: ReadOptions): ReadStore {
-  const places = placesIn(directory);
+  const places = databasePaths(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const alarms = openAlarms(directory, trust === null ? null : blobKey);
   raiseStrange(db, alarms);
@@ -109,7 +109,7 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
   const writer = openWriter(db, places, null);
   const inbox = openInbox(db, places.database, writer, () => assertTrusted(alarms));
   return {
-    journal: { ...readingPart(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
+    journal: { ...journalReads(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
     records: reader.records,
     alarms,
@@ -126,16 +126,16 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
 
 export function openStore(options: StoreOptions): Store {
   const { directory, keyFor, thread = "main", synchronous = "full", maxPages = null } = options;
-  const places = placesIn(directory);
+  const places = databasePaths(directory);
   const open = { create: true, synchronous, maxPages };
   const db = openDatabase(places, open);
-  const taken = closingOnError(db, () => writing(() => takeSlot(places.writers)));
+  const taken = closingOnError(db, () => withWriteFaults(() => takeSlot(places.writers)));
   try {
     const alarms = openAlarms(directory, options.blobKey);
     raiseStrange(db, alarms);
     const seals = (records: Records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 });
     const reader = openReader(db, places, { seals, key: options.blobKey });
-    const owner: Owner = { writer: taken.writer, incarnation: writing(() => nextIncarnation(db, taken.writer)), pid: process.pid };
+    const owner: Owner = { writer: taken.writer, incarnation: withWriteFaults(() => nextIncarnation(db, taken.writer)), pid: process.pid };
     const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? missingKey() };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places, counting) : openWriterThread({ places, open, counting });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };

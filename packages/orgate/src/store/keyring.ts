@@ -23,6 +23,7 @@ import { dirname, join } from "node:path";
 import {
   certify,
   checkIntentSigner,
+  entryPages,
   foldKeys,
   isPersonName,
   isWriterName,
@@ -131,7 +132,7 @@ export function openPerson(home: string, name: string, maker: KeyMaker): Person 
 }
 
 /** Names of those whose keys lie in this home. */
-export function personsIn(home: string): readonly string[] {
+export function listPersons(home: string): readonly string[] {
   const files = existsSync(join(home, "keys")) ? readdirSync(join(home, "keys")) : [];
   return files.flatMap((file) => (file.endsWith(".key") && isPersonName(file.slice(0, -4)) ? [file.slice(0, -4)] : [])).sort();
 }
@@ -170,19 +171,16 @@ export type OpenKeyring = Readonly<{
   signAsWriter: Ports["signAsWriter"];
 }>;
 
-const PAGE = 500;
-
 export function openKeyring({ journal, keys, checks, now }: KeyringPorts): OpenKeyring {
   let ring: Keyring = NO_KEYS;
   const { writer } = journal;
 
   async function refresh(): Promise<Keyring> {
-    for (;;) {
-      const entries = await journal.read(KEYS, ring.through, PAGE);
+    for await (const entries of entryPages(journal, KEYS, ring.through)) {
       const fresh = entries.filter(({ seq }) => seq > ring.through); // another refresh may have been first
       if (fresh.length > 0) ring = foldKeys(ring, fresh, checks);
-      if (entries.length < PAGE) return ring;
     }
+    return ring;
   }
 
   /** Appends the events that `plan` wants of the present ring. */

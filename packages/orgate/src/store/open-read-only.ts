@@ -7,7 +7,7 @@ import { createTrust, type Keyring, type ProofPorts, readKeys } from "@orgate/co
 import { FaultError } from "@orgate/core/vocab";
 import { checkSignature, ed25519, nameKey, sha256 } from "../node/crypto.ts";
 import { openReadStore, type ReadStore } from "./journal.ts";
-import { createPerson, openPerson, orgateHome, type Person, personsIn, readBlobKey, readRootKey } from "./keyring.ts";
+import { createPerson, listPersons, openPerson, orgateHome, type Person, readBlobKey, readRootKey } from "./keyring.ts";
 
 /** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
 export type ReadOnlyStore = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
@@ -47,12 +47,12 @@ export function rootPublicKey(directory: string): string {
 /** A person's own keys, in the home of the one who runs this. */
 export type Persons = Readonly<{ home: string; names(): readonly string[]; open(name: string): Person; create(name: string): Person }>;
 
-export const personsOf = (env: Readonly<Record<string, string | undefined>>): Persons => personsAt(orgateHome(env));
+export const openPersons = (env: Readonly<Record<string, string | undefined>>): Persons => openPersonsAt(orgateHome(env));
 
-export function personsAt(home: string): Persons {
+export function openPersonsAt(home: string): Persons {
   return {
     home,
-    names: () => personsIn(home),
+    names: () => listPersons(home),
     open: (name) => openPerson(home, name, ed25519),
     create: (name) => createPerson(home, name, ed25519),
   };

@@ -34,7 +34,7 @@ import type { SealedAppend } from "./sqlite/writer.ts";
 
 const NO_CHANGES = { gone: [], put: [] } as const;
 
-export const addMoves = (all: readonly Moves[]): Moves =>
+export const sumMoves = (all: readonly Moves[]): Moves =>
   all.reduce((sum, one) => ({ questions: sum.questions + one.questions, unknowns: sum.unknowns + one.unknowns }), {
     questions: 0n,
     unknowns: 0n,
@@ -42,7 +42,7 @@ export const addMoves = (all: readonly Moves[]): Moves =>
 
 /** A stream as this process last saw it. The transaction checks it, so it need not be read again for each append. */
 type StreamPosition = Readonly<{ head: StreamHead; summary: SessionSummary | null; questions: WaitingQuestions; unknowns: OpenUnknowns }>;
-export type Ahead = Map<StreamId, StreamPosition>;
+export type StreamPositions = Map<StreamId, StreamPosition>;
 
 type SealerParts = Readonly<{
   reader: SqliteReader;
@@ -91,7 +91,7 @@ export class Sealer {
   }
 
   /** An append and the sessions that begin with it: written together or not at all. */
-  seal(append: Append, ahead: Ahead): readonly SealedAppend[] | "later" {
+  seal(append: Append, ahead: StreamPositions): readonly SealedAppend[] | "later" {
     const { tells = [], opens = [], unlessHalted } = append;
     const before = new Map(ahead);
     const own = this.#sealStream({ ...append, begins: false }, ahead);
@@ -115,7 +115,7 @@ export class Sealer {
   }
 
   /** `ahead`: streams as the earlier appends of this batch will leave them. "later": it depends on what they write, so it waits for the next commit. */
-  #sealStream(append: Append & { readonly begins: boolean }, ahead: Ahead): SealedAppend | "later" {
+  #sealStream(append: Append & { readonly begins: boolean }, ahead: StreamPositions): SealedAppend | "later" {
     const { stream, after, hold, events, consumes, unlessHalted, begins } = append;
     // the transaction checks this again; an early refusal spares the rest of the batch a second sealing
     const moved = append.counts?.unless.find((read) => this.#reader.counted({ ...read, hour: read.day }).day !== read.seen);
@@ -170,7 +170,7 @@ export class Sealer {
       summary: value === null ? null : { value, listed },
       questions: line === null ? NO_QUESTION_ROWS : asked.rows,
       unknowns: computeUnknownChanges(unknowns, open),
-      moves: addMoves([{ questions: asked.moves, unknowns: this.#sums.delta(unknowns, open) }, ...forgotten]),
+      moves: sumMoves([{ questions: asked.moves, unknowns: this.#sums.delta(unknowns, open) }, ...forgotten]),
       forgets,
       deadLetters:
         line === null ? NO_CHANGES : computeDeadLetterChanges(line.session, line.agent, sealed, () => this.#reader.newestFirst(stream)),
@@ -178,7 +178,7 @@ export class Sealer {
   }
 
   /** After a commit: what it left is where the next appends begin. */
-  settle(ahead: Ahead, forgets: readonly SessionId[]): void {
+  settle(ahead: StreamPositions, forgets: readonly SessionId[]): void {
     for (const [stream, now] of ahead) {
       this.#met.note(stream, now.head);
       if (!isSessionStream(stream) || this.#held.has(stream)) this.#known.set(stream, now);

@@ -6,7 +6,7 @@
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
-import { type FacetQuery, hasWords, type UsageRow } from "@orgate/core/journal/view";
+import { type FacetQuery, hasWords, type UsageRow } from "@orgate/protocol/view";
 import { errorMessage } from "../node/error-message.ts";
 import { openReadOnlyStore, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
@@ -14,10 +14,10 @@ import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
 /** `behind`: so many entries are not in it yet. */
 export type FoundEntries = Readonly<{ positions: readonly number[]; behind: number }>;
 /** `cut`: there was more than is added up at once, and the sums are too small. */
-export type Used = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: boolean }>;
+export type UsageFound = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: boolean }>;
 export type ViewsWorker = Readonly<{
   find(sought: FacetQuery, before: number, most: number): Promise<FoundEntries>;
-  usage(asked: UsageAsked): Promise<Used>;
+  usage(asked: UsageAsked): Promise<UsageFound>;
   /** Sessions in whose newest inputs and answers, of all sessions, one has all of these words. What is erased is not looked at. */
   said(words: readonly string[]): Promise<readonly SessionId[]>;
   close(): Promise<void>;
@@ -30,7 +30,7 @@ type Ask = Readonly<
 >;
 type Answer = Readonly<
   | { kind: "found"; found: FoundEntries }
-  | { kind: "used"; used: Used }
+  | { kind: "used"; used: UsageFound }
   | { kind: "said"; sessions: readonly SessionId[] }
   | { kind: "failed"; error: string }
 >;

@@ -1,8 +1,8 @@
 /** V-2 colour only on a terminal, and never against NO_COLOR; what colour says, words say too. */
 
-import type { Tone } from "@orgate/core/journal/view";
+import type { Tone } from "@orgate/protocol/view";
 
-export type { Tone } from "@orgate/core/journal/view";
+export type { Tone } from "@orgate/protocol/view";
 export type Paint = (tone: Tone, text: string) => string;
 
 const CODES: Readonly<Record<Exclude<Tone, "plain">, readonly [number, number]>> = {

@@ -6,7 +6,7 @@
  */
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 
-export { shorten, textWidth } from "@orgate/core/journal/view";
+export { shorten, textWidth } from "@orgate/protocol/view";
 
 /** On one line. */
 export const visible = escapeHidden;

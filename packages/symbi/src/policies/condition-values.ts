@@ -11,6 +11,9 @@ export type ValueType =
   | ConditionRecord;
 export type ConditionRecord = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ValueType; required: boolean }>> }>;
 
+/** Names that a condition can use, each with its type and its Cedar text. */
+export type ConditionScope = ReadonlyMap<string, Readonly<{ type: ValueType; cedar: string }>>;
+
 /** `guards`: tests for optional attributes, made before one is read. */
 export type Typed = Readonly<{ text: string; type: ValueType; guards: readonly string[]; literal: Literal | null }>;
 type Literal = Readonly<{ kind: "number"; text: string } | { kind: "string"; value: string } | { kind: "set"; items: readonly Typed[] }>;

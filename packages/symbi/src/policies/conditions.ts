@@ -12,6 +12,7 @@ import {
   asUser,
   attributePath,
   BOOLEAN,
+  type ConditionScope,
   coerced,
   DECIMAL,
   describeKind,
@@ -23,11 +24,7 @@ import {
   readNumber,
   STRING,
   type Typed,
-  type ValueType,
 } from "./condition-values.ts";
-
-/** Names that a condition can use, each with its type and its Cedar text. */
-export type ConditionScope = ReadonlyMap<string, Readonly<{ type: ValueType; cedar: string }>>;
 
 export type ConditionOptions = Readonly<{
   scope: ConditionScope;

@@ -3,7 +3,8 @@
 import type { Expression } from "../tree.ts";
 import type { Report } from "../values.ts";
 import { cedarPattern, cedarText } from "./cedar-text.ts";
-import { type Condition, type ConditionScope, compileCondition } from "./conditions.ts";
+import type { ConditionScope } from "./condition-values.ts";
+import { type Condition, compileCondition } from "./conditions.ts";
 import type { ResourcePattern, RuleTarget } from "./rule-targets.ts";
 import type { RuleWorld } from "./rule-world.ts";
 import { sharedScope, type ToolShape, toolScope } from "./scope.ts";

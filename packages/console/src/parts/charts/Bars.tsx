@@ -1,4 +1,4 @@
-/** Bars over days, in parts of one colour each; the same in figures for whoever does not see them. */
+/** Stacked bars over days; the label repeats them as figures for screen readers. */
 import { countNoun } from "@orgate/core/vocab";
 import css from "./Bars.module.css";
 
@@ -6,7 +6,7 @@ export type BarRow = Readonly<{ name: string; title: string; parts: readonly Rea
 type Props = Readonly<{ bars: readonly BarRow[]; kinds: readonly string[]; label: string; text(value: number): string }>;
 
 const HEIGHT = 180;
-/** So many parts have colours of their own; the last is for the rest. */
+/** Colours of the parts; the last one is for all others. */
 export const COLOURS = ["act", "reason", "observe", "gate", "rest"] as const;
 
 export function Bars({ bars, kinds, label, text }: Props) {
@@ -51,7 +51,7 @@ export function Bars({ bars, kinds, label, text }: Props) {
   );
 }
 
-/** One row of a table: how much of the most. */
+/** A bar in a table row: its share of the largest value. */
 export function Share({ value, of }: Readonly<{ value: number; of: number }>) {
   return (
     <span className={css.share} aria-hidden="true">

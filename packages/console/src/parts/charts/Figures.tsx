@@ -1,4 +1,4 @@
-/** Figures that are to be seen at a glance: a number, what it counts, and whether it is well. */
+/** Figures to see at a glance: a number, its unit, and whether it is fine. */
 import type { ReactNode } from "react";
 import { Link } from "../Link.tsx";
 import css from "./Figures.module.css";
@@ -31,7 +31,7 @@ function Framed({ to, children }: Readonly<{ to: string | undefined; children: R
   );
 }
 
-/** Names and what they stand for. */
+/** Names and their values. */
 export function Facts({ of }: Readonly<{ of: readonly (readonly [string, ReactNode])[] }>) {
   return (
     <dl className={css.facts}>

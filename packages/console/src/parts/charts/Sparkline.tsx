@@ -5,7 +5,7 @@ type Props = Readonly<{ values: readonly number[]; label: string; tone?: "plain"
 const WIDTH = 96;
 const HEIGHT = 24;
 
-/** How something went, in the room of a word. What it says stands beside it in figures, and in its label. */
+/** A trend as small bars. The figures stand beside it and in its label. */
 export function Sparkline({ values, label, tone = "plain" }: Props) {
   const most = Math.max(...values, 0);
   const step = values.length < 2 ? WIDTH : WIDTH / values.length;

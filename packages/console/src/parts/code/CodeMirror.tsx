@@ -70,7 +70,7 @@ const LOOK = EditorView.theme({
   ".cm-told": { color: "var(--bad)", fontFamily: "var(--sans)", paddingLeft: "1rem" },
 });
 
-/** An element that stands in the text or beside it, and is not part of it. */
+/** An element in or beside the text that is not part of it. */
 class Shown extends WidgetType {
   readonly tag: "mark" | "div";
   readonly text: string;
@@ -93,7 +93,7 @@ class Shown extends WidgetType {
 }
 
 const HIDES = /(?!\t)[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-const hiddenMark = (char: string): Shown => new Shown("mark", escapeHidden(char), { title: "A character that would not be seen" });
+const hiddenMark = (char: string): Shown => new Shown("mark", escapeHidden(char), { title: "A hidden character" });
 function hiddenIn(doc: Text): DecorationSet {
   const found: Range<Decoration>[] = [];
   for (let n = 1; n <= doc.lines; n += 1) {
@@ -104,14 +104,14 @@ function hiddenIn(doc: Text): DecorationSet {
   return Decoration.set(found);
 }
 
-/** What hides in a text that can be changed stands there as its escape, and is still one character; in lines beside the screen too, which are drawn as well. */
+/** Shows each hidden character as its escape; it stays one character. Covers lines just outside the screen too, since they are drawn as well. */
 const HIDDEN = StateField.define({
   create: ({ doc }) => hiddenIn(doc),
   update: (value, { docChanged, newDoc }) => (docChanged ? hiddenIn(newDoc) : value),
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** Errors in their places, and the line that is looked for. */
+/** Errors at their positions, and the highlighted line. */
 const marked = (marks: readonly CodeMark[], line: number | null): Extension =>
   StateField.define({
     create: ({ doc }) => {
@@ -179,7 +179,7 @@ export default function CodeMirror({ text, language, label, marks = NO_MARKS, li
     };
   }, [language, label, marks, line, isOpen]);
 
-  // A text that it wrote itself is not put into it again: the place of whoever types would be lost.
+  // The editor's own text is not set again: the cursor of the person typing would be lost.
   useEffect(() => {
     if (text === written.current) return;
     written.current = text;

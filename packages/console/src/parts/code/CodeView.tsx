@@ -1,4 +1,4 @@
-/** Code with its colours, loaded when there is some to show. Until then, and where it cannot be loaded, the text itself. */
+/** Code with syntax colours, loaded on demand. Until then, and if loading fails, plain text. */
 import { escapeHiddenLines } from "@orgate/core/vocab";
 import { lazy, Suspense } from "react";
 import css from "./CodeView.module.css";
@@ -8,9 +8,9 @@ export type CodeProps = Readonly<{
   text: string;
   language: "cedar" | "json" | "plain";
   label: string;
-  /** Errors in place. */
+  /** Errors, each at its position. */
   marks?: readonly CodeMark[];
-  /** Shown first, and stands out. */
+  /** Scrolled to and highlighted. */
   line?: number | null;
   /** Null: it cannot be changed. */
   onChange?: ((text: string) => void) | null;
@@ -21,9 +21,7 @@ const Loaded = lazy(() => import("./CodeMirror.tsx").catch(() => ({ default: Pla
 function Plain({ text, onChange = null }: CodeProps) {
   return (
     <>
-      {onChange === null ? null : (
-        <p role="alert">The editor could not be loaded: load the page again to go on. What you had begun to write is kept.</p>
-      )}
+      {onChange === null ? null : <p role="alert">The editor could not be loaded: reload the page. Unsent text is kept.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
       <pre className={css.plain} tabIndex={0}>
         <code>{escapeHiddenLines(text)}</code>

@@ -1,11 +1,11 @@
-import { countNoun, type EditView } from "@orgate/core/journal/view";
+import { countNoun, type EditView } from "@orgate/protocol/view";
 import css from "./Diff.module.css";
 
 const MARKS = { same: " ", added: "+", removed: "−" } as const;
 const SAYS = { same: "", added: "added: ", removed: "removed: " } as const;
 const MOST = 400;
 
-/** What a change of a file did, line by line. */
+/** The change of a file, line by line. */
 export function Diff({ edit }: Readonly<{ edit: EditView }>) {
   const lines = edit.lines.slice(0, MOST);
   return (
@@ -38,7 +38,7 @@ export function Diff({ edit }: Readonly<{ edit: EditView }>) {
         {edit.lines.length > MOST ? <span className={css.gap}>{`⋯ ${countNoun(edit.lines.length - MOST, "line")} more\n`}</span> : null}
       </pre>
       {edit.newly.length === 0 ? null : (
-        <ul aria-label="what would be decided otherwise">
+        <ul aria-label="decisions that would change">
           {edit.newly.map((line) => (
             <li key={line}>{line}</li>
           ))}

@@ -1,8 +1,8 @@
 /**
- * Keys of the editor. Only the lines on screen exist in the page, so what a browser does by itself with Ctrl+End or Ctrl+A ends in the middle of a
+ * Keys of the editor. Only the lines on screen exist in the page, so the browser's own Ctrl+End or Ctrl+A would end in the middle of a
  * long file: text typed after it would land there.
  *
- * Keys that reach beyond the screen act on the whole text; what was typed can be undone.
+ * Keys that reach beyond the screen act on the whole text; typing can be undone.
  */
 import {
   Annotation,

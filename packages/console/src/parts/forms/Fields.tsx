@@ -1,9 +1,9 @@
-/** Small fields in a row: what a list is filtered by. */
+/** Small fields in a row: the filters of a list. */
 import { type ReactNode, useEffect, useId, useState } from "react";
 import { Button } from "../Button.tsx";
 import css from "./Fields.module.css";
 
-/** On a phone they are folded, and say how many of them are in use: what was looked for comes first. */
+/** On a phone the fields are folded, and the button says how many are in use: results come first. */
 export function Fields({ label, active = 0, children }: Readonly<{ label: string; active?: number; children: ReactNode }>) {
   const [isOpen, setOpen] = useState(false);
   const id = useId();
@@ -21,7 +21,7 @@ export function Fields({ label, active = 0, children }: Readonly<{ label: string
   );
 }
 
-/** `group`: under which heading it stands, where there are many; choices of one group follow each other. */
+/** `group`: the heading above it, in long lists; choices of one group follow each other. */
 type Choice = Readonly<{ value: string; text: string; group?: string }>;
 type SelectProps = Readonly<{ label: string; value: string; choices: readonly Choice[]; choose(value: string): void }>;
 
@@ -70,7 +70,7 @@ type TextProps = Readonly<{
 }>;
 const SETTLE_MS = 250;
 
-/** Told when somebody has stopped typing. */
+/** Reports its value once typing has stopped. */
 export function Text({ label, value, set, placeholder = "", suggestions = [] }: TextProps) {
   const id = useId();
   const [text, setText] = useState(value);

@@ -1,5 +1,5 @@
-/** A form in a dialog: fields under each other, what went wrong above the buttons, and nothing sent twice. */
-import type { Problem } from "@orgate/core/wire";
+/** A form in a dialog: fields, errors above the buttons, and nothing sent twice. */
+import type { Problem } from "@orgate/protocol";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { Button } from "../Button.tsx";
 import type { IconName } from "../Icon.tsx";
@@ -7,7 +7,7 @@ import { Sentence } from "../States.tsx";
 import css from "./Form.module.css";
 
 type Props = Readonly<{
-  /** Null once it is done; else why not, which is shown in the form. */
+  /** Null on success, otherwise the problem to show in the form. */
   send(): Promise<Problem | null>;
   does: string;
   icon?: IconName;

@@ -1,5 +1,5 @@
-/** An act that is asked for with its reason: what it does, why, and only then the button. W-18: no reason is ever made up for a person. */
-import type { Problem } from "@orgate/core/wire";
+/** A dialog that asks for a reason before an action. W-18: the console never makes up a reason for a person. */
+import type { Problem } from "@orgate/protocol";
 import { type ReactNode, useState } from "react";
 import { Dialog } from "./Dialog.tsx";
 import { Field, Form } from "./Form.tsx";
@@ -8,9 +8,9 @@ type Props = Readonly<{
   title: string;
   does: string;
   tone?: "first" | "bad";
-  /** Where the command line does without one too. */
+  /** The reason may be left out, as on the command line. */
   optional?: boolean;
-  /** Null once it is done; then the dialog closes. */
+  /** Null on success; then the dialog closes. */
   send(reason: string): Promise<Problem | null>;
   close(): void;
   children: ReactNode;

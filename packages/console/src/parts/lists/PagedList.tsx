@@ -1,4 +1,4 @@
-/** A list that comes in pages: what there is to say while it is not there, when it is empty, and its rows, however many. */
+/** A list in pages: its loading, error and empty states, and any number of rows. */
 import type { ReactNode } from "react";
 import type { Pages } from "../../link/pages.ts";
 import type { Query } from "../../link/use.ts";
@@ -11,16 +11,16 @@ type Props<T> = Readonly<{
   label: string;
   asked: Query<unknown>;
   pages: Pages<T>;
-  /** Fewer than there are, where only some are wanted. */
+  /** The rows to show, where a filter leaves some out. */
   shown?: readonly T[];
   idOf(item: T): string;
   row(item: T): ReactNode;
-  /** Of a row, before it was drawn. */
+  /** Height of a row before it is drawn. */
   estimate: number;
-  /** The button after the last. */
+  /** Text of the button after the last row. */
   more: string;
   loading?: string;
-  /** What stands there instead of nothing. */
+  /** Shown when the list is empty. */
   children: ReactNode;
 }>;
 
@@ -61,7 +61,7 @@ export function PagedList<T>({ label, asked, pages, shown = pages.items, idOf, r
   );
 }
 
-/** What there is to say while there is no list. Null: there is one. */
+/** A loading or error state while there is no value; null once there is one. */
 export function queryFallback({ value, problem, reload }: Query<unknown>, loading?: string): ReactNode | null {
   if (value !== null) return null;
   return problem === null ? (

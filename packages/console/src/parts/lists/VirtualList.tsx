@@ -1,6 +1,6 @@
 /**
- * A list of any length, of which only what is on screen is in the page.
- * A list that follows its end stays there while it grows, and stays where it is once somebody has scrolled up, by however little; nothing above jumps.
+ * A list of any length; only the rows on screen are in the page.
+ * A list that follows its end stays there while it grows. Once somebody scrolls up, however little, it stays put and nothing above jumps.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -21,14 +21,14 @@ type Props = Readonly<{
   /** Scrolls there once it is set. */
   goTo?: number | null;
   after?: ReactNode;
-  /** No higher than what is in it; else it fills what there is. */
+  /** No higher than its rows; otherwise it fills the space there is. */
   snug?: boolean;
-  /** Its rows are gone through with the arrows, by one; then it is one stop for Tab. */
+  /** Called by the arrow keys, with one step; the list is then one stop for Tab. */
   onStep?(by: number): void;
 }>;
 
 const NEAR = 80;
-/** Of a list in a low window: the page scrolls before it is lower. */
+/** Least height of a list in a low window: below it the page scrolls. */
 const LEAST_PX = 224;
 
 export function VirtualList({

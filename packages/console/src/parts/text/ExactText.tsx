@@ -3,12 +3,12 @@ import { useState } from "react";
 import css from "./ExactText.module.css";
 import { cutText, splitHidden } from "./exact-pieces.ts";
 
-/** So much is shown at once; the rest on demand. */
+/** Characters shown at first; the rest on demand. */
 const MOST = 4_000;
-/** It may have to be scrolled. */
+/** Longer than this, the text scrolls. */
 const isLong = (text: string): boolean => text.length > 300 || text.includes("\n");
 
-/** Text as it is, hidden characters marked as escapes. O-4 nothing of it is out of reach: the rest of a long one is a click away. */
+/** Text as it is, hidden characters marked as escapes. O-4 all of it can be read: the rest of a long text is a click away. */
 export function ExactText({ text }: Readonly<{ text: string }>) {
   const [isWhole, setWhole] = useState(false);
   const isCut = text.length > MOST && !isWhole;
@@ -17,7 +17,7 @@ export function ExactText({ text }: Readonly<{ text: string }>) {
       {splitHidden(isCut ? cutText(text, MOST) : text).map(({ text: piece, hidden }, i) =>
         hidden ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: a piece is what it is by its place
-          <mark key={i} title="A character that would not be seen">
+          <mark key={i} title="A hidden character">
             {piece}
           </mark>
         ) : (
@@ -33,7 +33,7 @@ export function ExactText({ text }: Readonly<{ text: string }>) {
   );
 }
 
-/** Arguments, name by name. Nothing is left out and nothing is made pretty. */
+/** Arguments, name by name, complete and unformatted. */
 export function Arguments({ args }: Readonly<{ args: JsonObject }>) {
   const rows = Object.entries(args);
   if (rows.length === 0) return <p className={css.none}>No arguments.</p>;

@@ -1,6 +1,6 @@
 /**
- * Markdown of models, as React elements of ours.
- * O-3 nothing in a text becomes markup: HTML is shown as it is written, images are not loaded, and a link leads nowhere until a person has seen its whole address and said so.
+ * Markdown written by models, as React elements.
+ * O-3 nothing in a text becomes markup: HTML is shown as it is written, images are not loaded, and a link opens only after a person has seen its whole address and confirmed.
  */
 import type { Token, Tokens } from "marked";
 import { memo, type ReactNode, useState } from "react";
@@ -22,7 +22,7 @@ export const Markdown = memo(function Markdown({ text }: Readonly<{ text: string
   );
 });
 
-/** It may have to be scrolled, on a phone at the latest: then keys must come to it. */
+/** It may scroll, at least on a phone, so keys must reach it. */
 const isLong = (text: string): boolean => text.length > 1_000 || text.split("\n", 21).length > 20;
 
 export function PlainText({ text }: Readonly<{ text: string }>) {
@@ -35,7 +35,7 @@ export function PlainText({ text }: Readonly<{ text: string }>) {
 
 type Given = Readonly<{ token: Token; depth: number }>;
 
-/** Drawn again only when what it was written with has changed: of a text that grows, the last block. */
+/** Drawn again only when its source has changed: in a growing text, only the last block. */
 const Block = memo(
   ({ token, depth }: Given & Readonly<{ raw: string }>): ReactNode => block(token, depth),
   (a, b) => a.raw === b.raw,
@@ -77,7 +77,7 @@ function block(token: Token, depth: number): ReactNode {
     }
     case "table":
       return table(token as Tokens.Table, depth);
-    default: // HTML, and what a later version may know: as it is written
+    default: // HTML and unknown tokens: as written
       return <p className={css.raw}>{token.raw}</p>;
   }
 }
@@ -152,11 +152,11 @@ function Inline({ token, depth }: Given): ReactNode {
   }
 }
 
-/** Entities that a text may be written with; everything else is shown as it stands. */
+/** Entities that are decoded; everything else is shown as written. */
 const ENTITIES: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
 const unescaped = (text: string): string => text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
 
-/** A link that was written by a model, or by whoever the model has read. */
+/** A link written by a model, or by the author of something the model has read. */
 function Away({ href, text, said }: Readonly<{ href: string; text: ReactNode; said: string }>) {
   const [isAsked, ask] = useState(false);
   const url = parseLink(href);
@@ -175,7 +175,7 @@ function Away({ href, text, said }: Readonly<{ href: string; text: ReactNode; sa
       </button>
       {said.includes(where) ? null : <span className={css.where}> ({where})</span>}
       <Dialog open={isAsked} onClose={() => ask(false)} title="Leave the console?">
-        <p>This link was written by an agent, or by what it has read. It leads to</p>
+        <p>This link was written by an agent, or comes from text that it read. It leads to</p>
         <code className={css.address}>{url.href}</code>
         <div className={css.choices}>
           <Button onClick={() => ask(false)}>Stay here</Button>

@@ -1,9 +1,9 @@
-/** A text with what hides in it made visible, and told apart from what was written so. */
+/** Splits a text so that hidden characters are visible, and differ from escapes written by hand. */
 import { escapeHidden } from "@orgate/core/vocab";
 
 export type Piece = Readonly<{ text: string; hidden: boolean }>;
 
-/** No half of a character at its end. */
+/** Cuts a text without splitting a character. */
 export const cutText = (text: string, most: number): string => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 
 export function splitHidden(text: string): readonly Piece[] {

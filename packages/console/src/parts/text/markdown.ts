@@ -1,4 +1,4 @@
-/** Markdown as tokens that are safe to show: what is deep, huge or cannot be read is told as text. */
+/** Markdown as tokens that are safe to show: deeply nested, huge or unreadable input stays plain text. */
 import { lexer, type Token } from "marked";
 
 /** Longer texts are shown as they are written. */
@@ -14,7 +14,7 @@ export function lexMarkdown(text: string): readonly Token[] | null {
   }
 }
 
-/** An address that a person may be sent to, or null: no script, no file, nothing relative. */
+/** An address that a link may lead to, or null: no script, no file, nothing relative. */
 export function parseLink(href: string): URL | null {
   if (!/^(?:https?:\/\/|mailto:)/i.test(href)) return null;
   const url = URL.parse(href);

@@ -27,10 +27,10 @@ export function Time({ at }: Readonly<{ at: number }>) {
     </time>
   );
 }
-/** The clock of the page goes so far behind: what has just happened is not to come. */
+/** The page's clock may lag this much: an event that just happened is not shown as future. */
 const TICK_MS = 16_000;
 
-/** When something is due, on one's own clock and, at a closer look, on that of its own zone. */
+/** A due time in the viewer's time zone; the title adds its own zone. */
 export function Due({ at, zone }: Readonly<{ at: number; zone: string | null }>) {
   const now = useNow();
   return (

@@ -1,4 +1,4 @@
-/** Times as people read them: near ones by how long ago, others by the clock; the exact one is always there too. */
+/** Times for people: near ones relative, others by the clock; the exact time is always in the title. */
 const DAY_MS = 86_400_000;
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -17,7 +17,7 @@ export function shortTime(at: number, now: number): string {
   return year.format(at);
 }
 
-/** When something is to come: near ones by how long there is, others by the clock. */
+/** A future time: near ones relative, others by the clock. */
 export function dueTime(at: number, now: number): string {
   const left = at - now;
   if (left <= 0) return "now";
@@ -26,7 +26,7 @@ export function dueTime(at: number, now: number): string {
   return shortTime(at, now);
 }
 
-/** On the clocks of another place. */
+/** A time in another time zone. */
 export function zoneTime(at: number, timeZone: string): string {
   try {
     return new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit", timeZone }).format(at);
@@ -35,7 +35,7 @@ export function zoneTime(at: number, timeZone: string): string {
   }
 }
 
-/** How long something took, or is still to take. */
+/** Formats a duration. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
@@ -50,7 +50,7 @@ export function formatDuration(ms: number): string {
     : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** What is left, on a clock: `4:07`, `1:02:09`. */
+/** Time left: `4:07`, `1:02:09`. */
 export function formatCountdown(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
@@ -60,8 +60,8 @@ export function formatCountdown(ms: number): string {
 
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" });
 export const countText = (n: number): string => (n < 10_000 ? String(n) : number.format(n));
-/** Of an amount in millionths of a dollar. */
+/** Formats an amount in millionths of a dollar. */
 export const moneyText = (micros: number): string => (micros === 0 ? "$0" : `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`);
-/** What was never priced is not nothing: it is said, or that there is more than this. */
+/** Unpriced usage is never shown as zero: `unknown`, or `over` the known part. */
 export const costText = ({ micros, unpriced }: Readonly<{ micros: number; unpriced: number }>): string =>
   unpriced === 0 ? moneyText(micros) : micros === 0 ? "unknown" : `over ${moneyText(micros)}`;

@@ -37,7 +37,7 @@ function useFocus(isBack: boolean) {
   return field;
 }
 
-/** Q-4 a no says why. */
+/** Q-4 a denial has a reason. */
 export function Refusing({ kind, name, isBack, busy, send, back }: FormProps & Begun & Readonly<{ kind: "deny" | "withdraw" }>) {
   const [reason, setReason] = useUnsentText(name);
   const field = useFocus(isBack);
@@ -51,7 +51,7 @@ export function Refusing({ kind, name, isBack, busy, send, back }: FormProps & B
       }}
     >
       <label htmlFor="deny-reason">
-        {kind === "deny" ? "Why not? The agent is told." : "Why is it not wanted any more? The agent is told."}
+        {kind === "deny" ? "Why not? The agent sees this." : "Why is it no longer wanted? The agent sees this."}
       </label>
       <textarea id="deny-reason" ref={field} rows={2} maxLength={2_000} value={reason} onChange={({ target }) => setReason(target.value)} />
       <Ends busy={busy} back={back} tone="bad" says={kind === "deny" ? "Deny" : "Withdraw"} disabled={reason.trim() === ""} />
@@ -72,7 +72,7 @@ export function Editing({ question, name, isBack, busy, send, back }: FormProps 
         if (read.kind === "args") void send({ kind: "edit", args: read.args });
       }}
     >
-      <label htmlFor="edit-args">Arguments to approve in place of the proposed ones</label>
+      <label htmlFor="edit-args">Arguments to approve instead of the proposed ones</label>
       <textarea
         id="edit-args"
         ref={field}
@@ -85,7 +85,7 @@ export function Editing({ question, name, isBack, busy, send, back }: FormProps 
         aria-invalid={read.kind === "wrong"}
       />
       <p id="edit-wrong" className={css.aside}>
-        {read.kind === "wrong" ? sentence(read.why) : "They are checked and decided again before anything runs."}
+        {read.kind === "wrong" ? sentence(read.why) : "Edited arguments are checked and decided again before anything runs."}
       </p>
       <Ends busy={busy} back={back} tone="good" says="Approve as edited" disabled={read.kind === "wrong"} />
     </form>

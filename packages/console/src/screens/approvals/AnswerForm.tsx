@@ -1,12 +1,12 @@
 /**
- * Everything there is to see before answering, and the answers.
- * O-4 the exact action stands there, hidden characters shown as escapes: what it touches, why it is asked and by which policy, who may answer, how long there is.
- *     An answer is bound to the digest on screen; if the question is another by then, it is refused and shown anew.
+ * An approval request with all that matters for the decision, and the answers.
+ * O-4 it shows the exact action with hidden characters escaped, its resource, the policy that asks and why, who may answer, and the time left.
+ *     An answer is bound to the digest on screen; if the request has changed by then, the answer is refused and the request is shown again.
  */
 
-import { policyRef } from "@orgate/core/journal/view";
 import { type Answer, type ApprovalId, escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
+import { policyRef } from "@orgate/protocol/view";
 import { useEffect, useRef, useState } from "react";
 import { useHub, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -25,7 +25,7 @@ import { Editing, Granting, Refusing } from "./AnswerDetails.tsx";
 import css from "./AnswerForm.module.css";
 import { approvedBy, describeAnswer, type Question } from "./answers.ts";
 
-/** `version`: whoever shows the question knows when it is another; asking for one that is gone would only be refused. */
+/** `version` changes with the request: the form reads it again only then, since reading a closed one is refused. */
 type Props = Readonly<{ approval: ApprovalId; session: SessionId; version: string; keys?: boolean; inChat?: boolean }>;
 
 export function AnswerForm({ approval, session, version, keys = false, inChat = false }: Props) {
@@ -44,7 +44,7 @@ export function AnswerForm({ approval, session, version, keys = false, inChat = 
 
 function Gone({ problem }: Readonly<{ problem: Problem }>) {
   if (problem.status !== 404 && problem.status !== 409) return <Failing problem={problem} />;
-  return <p className={css.gone}>This question is not open any more: somebody has answered it, its time was up, or its turn has ended.</p>;
+  return <p className={css.gone}>This request is no longer open: somebody answered it, its time was up, or its turn has ended.</p>;
 }
 
 type Mode = "choose" | "edit" | "deny" | "withdraw" | "grant";
@@ -54,7 +54,7 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
   const hub = useHub();
   const begun = namesOf(question);
   const [mode, setMode] = useState<Mode>(() => begunMode(begun));
-  const [isBack] = useState(mode !== "choose"); // to what was begun: nothing takes the focus for that
+  const [isBack] = useState(mode !== "choose"); // a restored form does not take the focus
   const back = (): void => {
     for (const name of Object.values(begun)) unsentTexts.drop(name);
     setMode("choose");
@@ -141,7 +141,7 @@ function Choices({ question: { args, widest }, isMine, hasSaidYes, isApproving, 
   return (
     <>
       {hasSaidYes ? (
-        <p className={css.aside}>You have said yes. The others have to be different people.</p>
+        <p className={css.aside}>You have approved. The other approvals must come from different people.</p>
       ) : (
         <>
           <Button tone="good" icon="check" busy={isApproving} disabled={disabled} onClick={approve}>
@@ -171,7 +171,7 @@ function Choices({ question: { args, widest }, isMine, hasSaidYes, isApproving, 
   );
 }
 
-/** O-7 what an answer says is kept until it is given, for as long as the question is the same. */
+/** O-7 the text of an answer is kept until it is sent, for as long as the request is the same. */
 const namesOf = ({ approval, digest }: Question) => ({
   deny: `deny.${approval}`,
   withdraw: `withdraw.${approval}`,
@@ -186,7 +186,7 @@ const begunMode = ({ deny, withdraw, edit }: ReturnType<typeof namesOf>): Mode =
         ? "edit"
         : "choose";
 
-/** Whoever comes back from a form stands at what opened it. */
+/** Leaving a form returns the focus to the button that opened it. */
 function useChoices(mode: Mode) {
   const box = useRef<HTMLDivElement>(null);
   const before = useRef<Mode>(mode);
@@ -211,9 +211,9 @@ function Why({ question }: Readonly<{ question: Question }>) {
             <p className={css.aside}>
               Asked <Policies of={[policyRef(policy)]} /> ·{" "}
               {terms.approvers.length === 0
-                ? "whoever the policies let approve"
+                ? "anyone whom the policies allow to approve"
                 : `for ${terms.approvers.map(escapeHidden).join(" or ")} to answer`}
-              {terms.quorum > 1 ? ` · ${yes.length} of ${terms.quorum} have said yes${yes.length === 0 ? "" : `: ${yes.join(", ")}`}` : ""}
+              {terms.quorum > 1 ? ` · ${yes.length} of ${terms.quorum} approved${yes.length === 0 ? "" : `: ${yes.join(", ")}`}` : ""}
             </p>
           </div>
         );
@@ -248,11 +248,11 @@ function What({ question, session }: Readonly<{ question: Question; session: Ses
     <dl className={css.what}>
       <dt>Action</dt>
       <dd>
-        <strong>{escapeHidden(agent)}</strong> wants <code>{escapeHidden(tool)}</code>
-        {lineage.length === 0 ? "" : `, asked by ${lineage.map(escapeHidden).join(" → ")}`}
+        <strong>{escapeHidden(agent)}</strong> proposes <code>{escapeHidden(tool)}</code>
+        {lineage.length === 0 ? "" : `, delegated by ${lineage.map(escapeHidden).join(" → ")}`}
       </dd>
-      <dt>Touches</dt>
-      <dd>{resource === null ? "nothing that has a name" : <ExactText text={`${resource.type} ${resource.id}`} />}</dd>
+      <dt>Resource</dt>
+      <dd>{resource === null ? "none that has a name" : <ExactText text={`${resource.type} ${resource.id}`} />}</dd>
       <dt>For</dt>
       <dd>{escapeHidden(requester.id)}</dd>
       <dt>Asked</dt>

@@ -1,10 +1,11 @@
 /**
- * What waits for people: questions, outcomes that nobody can tell, what was set aside; and the answers that are remembered.
- * O-10 everything here can be done with the keyboard alone: up and down choose, one key each approves, denies, edits, remembers.
+ * Approval requests, unknown outcomes, failed calls, and grants.
+ * O-10 everything here works with the keyboard alone: up and down choose, single keys approve, deny, edit and remember.
  */
-import { findSettledApproval, toApprovalRow } from "@orgate/core/journal/view";
+
 import { type ApprovalId, approvalId, type SessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { findSettledApproval, toApprovalRow } from "@orgate/protocol/view";
 import { use, useEffect, useRef, useState } from "react";
 import { useFeed, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -26,42 +27,42 @@ import css from "./Approvals.module.css";
 import { FailedCalls, Grants, Unknowns } from "./Queues.tsx";
 
 type Listed = OperationOutput<"approvals">["items"][number];
-const TABS = ["questions", "unknown", "aside", "grants"] as const;
+const TABS = ["requests", "unknown", "failed", "grants"] as const;
 type Tab = (typeof TABS)[number];
 
 export default function Approvals({ params, query }: ScreenProps) {
   const questions = useQuery("approvals", { query: { limit: 500 } }, QUESTION_TOPICS);
   const unknowns = useQuery("unknowns", { query: { limit: 500 } }, UNKNOWN_TOPICS);
-  const aside = useQuery("deadLetters", { query: { limit: 500 } }, ["recovery.applied", "dead-letter.dismissed"]);
+  const failed = useQuery("deadLetters", { query: { limit: 500 } }, ["recovery.applied", "dead-letter.dismissed"]);
   const grants = useQuery("grants", { query: { limit: 500 } }, ["grant.given", "grant.revoked", "approval.answered", "turn.ended"]);
-  const chosen = params.approval === undefined ? null : approvalId(params.approval); // what it is not, the server says
-  const tab: Tab = chosen !== null ? "questions" : (TABS.find((one) => one === query.get("tab")) ?? "questions");
+  const chosen = params.approval === undefined ? null : approvalId(params.approval); // the server rejects an id that is not one
+  const tab: Tab = chosen !== null ? "requests" : (TABS.find((one) => one === query.get("tab")) ?? "requests");
   const counts: Readonly<Record<Tab, number>> = {
-    questions: questions.value?.items.length ?? 0,
+    requests: questions.value?.items.length ?? 0,
     unknown: unknowns.value?.items.length ?? 0,
-    aside: aside.value?.items.length ?? 0,
+    failed: failed.value?.items.length ?? 0,
     grants: grants.value?.items.length ?? 0,
   };
   const choose = (to: Tab): void => {
-    if (chosen !== null) navigate(to === "questions" ? "/approvals" : `/approvals?tab=${to}`);
-    else setQuery({ tab: to === "questions" ? null : to });
+    if (chosen !== null) navigate(to === "requests" ? "/approvals" : `/approvals?tab=${to}`);
+    else setQuery({ tab: to === "requests" ? null : to });
   };
   return (
-    <Page title="Approvals" lead="What waits for a person, oldest first">
+    <Page title="Approvals" lead="Actions that wait for a person, oldest first">
       <Tabs
-        label="What waits"
+        label="Queues"
         at={tab}
         choose={choose}
         tabs={[
-          { id: "questions", title: "Questions", count: counts.questions },
+          { id: "requests", title: "Requests", count: counts.requests },
           { id: "unknown", title: "Unknown", count: counts.unknown },
-          { id: "aside", title: "Set aside", count: counts.aside },
+          { id: "failed", title: "Failed", count: counts.failed },
           { id: "grants", title: "Grants", count: counts.grants },
         ]}
       >
-        {tab === "questions" ? <Questions asked={questions} chosen={chosen} /> : null}
+        {tab === "requests" ? <Questions asked={questions} chosen={chosen} /> : null}
         {tab === "unknown" ? <Unknowns asked={unknowns} /> : null}
-        {tab === "aside" ? <FailedCalls asked={aside} /> : null}
+        {tab === "failed" ? <FailedCalls asked={failed} /> : null}
         {tab === "grants" ? <Grants asked={grants} /> : null}
       </Tabs>
     </Page>
@@ -69,7 +70,7 @@ export default function Approvals({ params, query }: ScreenProps) {
 }
 
 type Asked = ReturnType<typeof useQuery<"approvals">>;
-/** So many are in the page at first: a heap of questions does not make it slow. */
+/** Rows in the page at first: many requests do not make it slow. */
 const FEW = 40;
 const isWide = (): boolean => window.matchMedia("(min-width: 62rem)").matches;
 
@@ -77,17 +78,17 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   const items = asked.value?.items ?? [];
   const at = items.findIndex(({ approval }) => approval === chosen);
   const [most, setMost] = useState(FEW);
-  /** Where each was asked that has been listed here: what became of one stands there. */
+  /** The session of every request that was listed here: it shows how a closed request ended. */
   const seen = useRef(new Map<ApprovalId, SessionId>());
   const step = (by: number): void => {
     const next = items[Math.min(items.length - 1, Math.max(0, at === -1 ? 0 : at + by))];
     if (next !== undefined) navigate(approvalPath(next.approval), { replace: chosen !== null });
   };
   useShortcuts([
-    { keys: "j", says: "Next question", run: () => step(1), repeats: true },
-    { keys: "k", says: "Question before", run: () => step(-1), repeats: true },
-    { keys: "ArrowDown", says: "Next question", run: () => step(1), repeats: true },
-    { keys: "ArrowUp", says: "Question before", run: () => step(-1), repeats: true },
+    { keys: "j", says: "Next request", run: () => step(1), repeats: true },
+    { keys: "k", says: "Previous request", run: () => step(-1), repeats: true },
+    { keys: "ArrowDown", says: "Next request", run: () => step(1), repeats: true },
+    { keys: "ArrowUp", says: "Previous request", run: () => step(-1), repeats: true },
   ]);
   const first = items[0]?.approval ?? null;
   useEffect(() => {
@@ -98,7 +99,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   if (items.length === 0 && chosen === null)
     return (
       <Empty icon="approvals" title="Nothing waits for you">
-        <p>When a policy asks a person before something is done, the question comes here, and to the conversation it belongs to.</p>
+        <p>When a policy requires an approval, the request appears here and in its conversation.</p>
         <p>
           <Link to="/guide">The first run</Link> makes one.
         </p>
@@ -109,7 +110,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   const shown = items.slice(0, Math.max(most, at + FEW / 2));
   return (
     <div className={`${css.panes} ${chosen === null ? "" : css.chosen}`}>
-      <ol className={css.list} aria-label="Questions">
+      <ol className={css.list} aria-label="Requests">
         {shown.map((item) => (
           <Row key={item.approval} item={item} isHere={item.approval === chosen} />
         ))}
@@ -120,16 +121,16 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
                 {items.length - shown.length} more
               </Button>
             ) : (
-              <span>There are more than these {items.length}: the others come once some are answered.</span>
+              <span>More than these {items.length} wait: the others appear once some are answered.</span>
             )}
           </li>
         )}
       </ol>
       {chosen === null ? null : (
-        <section className={css.detail} aria-label="The question">
+        <section className={css.detail} aria-label="The request">
           <div className={css.back}>
             <Button size="small" onClick={() => navigate("/approvals")}>
-              All questions
+              All requests
             </Button>
           </div>
           {here === null ? (
@@ -151,10 +152,10 @@ function Done({ approval, session, left, next }: DoneProps) {
   const settled = view === null ? null : findSettledApproval(view, approval, me, haltFor(halts, view.agent));
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (document.activeElement === document.body) box.current?.querySelector("button")?.focus(); // what had the focus has gone
+    if (document.activeElement === document.body) box.current?.querySelector("button")?.focus(); // the focused element is gone
   }, []);
   return (
-    <Empty icon="check" title="This question is not open any more">
+    <Empty icon="check" title="This request is no longer open">
       {settled === null ? (
         <p>It was answered, its time was up, or its turn has ended.</p>
       ) : (
@@ -172,7 +173,7 @@ function Done({ approval, session, left, next }: DoneProps) {
       ) : (
         <div ref={box}>
           <Button onClick={() => navigate(approvalPath(next), { replace: true })}>
-            {left === 1 ? "The one that waits" : `The next of ${left}`}
+            {left === 1 ? "Open the last request" : `Open the next of ${left} requests`}
           </Button>
         </div>
       )}
@@ -184,7 +185,7 @@ function Row({ item, isHere }: Readonly<{ item: Listed; isHere: boolean }>) {
   const row = toApprovalRow(item);
   const box = useRef<HTMLLIElement>(null);
   useEffect(() => {
-    if (isHere) box.current?.scrollIntoView({ block: "nearest" }); // keys may lead beyond what is seen
+    if (isHere) box.current?.scrollIntoView({ block: "nearest" }); // keys may choose a row outside the visible part
   }, [isHere]);
   return (
     <li ref={box}>
@@ -197,7 +198,9 @@ function Row({ item, isHere }: Readonly<{ item: Listed; isHere: boolean }>) {
         <span className={css.foot}>
           {row.agent} · <Time at={row.askedAt} />
           {row.missing > 1 || row.votes.length > 0 ? (
-            <Tag tone="wait">{row.missing === 1 ? "1 more has" : `${row.missing} more have`} to say yes</Tag>
+            <Tag tone="wait">
+              {row.missing} more {row.missing === 1 ? "approval" : "approvals"} needed
+            </Tag>
           ) : null}
         </span>
       </Link>

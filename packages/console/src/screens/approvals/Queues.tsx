@@ -1,7 +1,7 @@
-/** The queues beside the questions: outcomes that nobody can tell, calls that were set aside, and remembered answers. */
-import { policyRef, resourceText } from "@orgate/core/journal/view";
+/** The queues beside the approval requests: unknown outcomes, failed calls, grants. */
 import { type CallId, escapeHidden, type GrantId, type Resource, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
+import { policyRef, resourceText } from "@orgate/protocol/view";
 import { type ReactNode, useState } from "react";
 import { type Query, useHub, type useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -23,7 +23,7 @@ type QueueProps<T> = Readonly<{
   asked: Query<Readonly<{ items: readonly T[] }>>;
   empty: Readonly<{ icon: IconName; title: string; says: ReactNode }>;
   idOf(item: T): string;
-  /** What it is, how it stands, what is to be known about it, and what can be done. */
+  /** The parts of one card: title, state, details, buttons. */
   card(item: T): Readonly<{ tool: string; resource: Resource; tag: ReactNode; about: ReactNode; choices: ReactNode }>;
 }>;
 
@@ -56,12 +56,12 @@ function Queue<T>({ asked, empty, idOf, card }: QueueProps<T>) {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  "timed-out": "it took too long",
+  "timed-out": "it timed out",
   cancelled: "the turn was cancelled while it ran",
   "hold-lost": "the process that ran it was lost",
   "connection-lost": "the connection was lost",
   killed: "it was killed",
-  "not-reconciled": "its tool was asked and could not tell",
+  "not-reconciled": "its tool could not tell when asked",
 };
 
 export function Unknowns({ asked }: Asked<"unknowns">) {
@@ -71,8 +71,8 @@ export function Unknowns({ asked }: Asked<"unknowns">) {
       idOf={({ session, call }) => `${session}${call}`}
       empty={{
         icon: "check",
-        title: "Every outcome is known",
-        says: "A call that was started and never heard of again comes here: nothing is run twice on a guess, somebody has to look.",
+        title: "No unknown outcomes",
+        says: "A call that started and never reported back appears here. It is not repeated on a guess: somebody has to look.",
       }}
       card={({ tool, resource, agent, at, cause, session, call }) => ({
         tool,
@@ -107,7 +107,7 @@ function Resolving({ session, call }: Readonly<{ session: SessionId; call: CallI
     const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
     if (reply.kind === "error") toastProblem("It was not resolved", reply.problem);
     else if (refused !== null) toast({ tone: "bad", title: "It was not resolved", detail: refused });
-    else toast({ tone: "ok", title: "It is on record", detail: "the model is told at its next turn" });
+    else toast({ tone: "ok", title: "It is resolved", detail: "the model learns it at its next turn" });
   };
   return (
     <>
@@ -124,7 +124,7 @@ export function FailedCalls({ asked }: Asked<"deadLetters">) {
   const hub = useHub();
   const dismiss = async (session: SessionId, call: CallId): Promise<void> => {
     const came = await hub.call("dismiss", { params: { session, call }, body: {} });
-    if (came.kind === "problem") toastProblem("It was not put away", came.problem);
+    if (came.kind === "problem") toastProblem("It was not dismissed", came.problem);
     asked.reload();
   };
   return (
@@ -133,8 +133,8 @@ export function FailedCalls({ asked }: Asked<"deadLetters">) {
       idOf={({ session, call }) => `${session}${call}`}
       empty={{
         icon: "check",
-        title: "Nothing was set aside",
-        says: "A call that failed for good, and whose recovery says so, is put here for somebody to see to.",
+        title: "No failed calls",
+        says: "A call that failed for good appears here if its recovery rule says so.",
       }}
       card={({ tool, resource, agent, at, error, session, call }) => ({
         tool,
@@ -147,7 +147,7 @@ export function FailedCalls({ asked }: Asked<"deadLetters">) {
         ),
         choices: (
           <Button size="small" onClick={() => void dismiss(session, call)}>
-            Seen to
+            Dismiss
           </Button>
         ),
       })}
@@ -160,7 +160,7 @@ export function Grants({ asked }: Asked<"grants">) {
   const revoke = async (grant: GrantId, reason: string): Promise<Problem | null> => {
     const came = await hub.call("revoke", { params: { grant }, body: { reason } });
     if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: "Revoked", detail: "what it covered asks again" });
+    toast({ tone: "ok", title: "Revoked", detail: "calls that it covered need an approval again" });
     asked.reload();
     return null;
   };
@@ -170,11 +170,11 @@ export function Grants({ asked }: Asked<"grants">) {
       idOf={({ grant }) => grant}
       empty={{
         icon: "approvals",
-        title: "No answer is remembered",
+        title: "No grants",
         says: (
           <>
-            Where a policy says <code>@grant</code>, an answer can be remembered: it stands here, with who gave it and until when, and can
-            be revoked.
+            Where a policy says <code>@grant</code>, an approval can be remembered. It is listed here with who gave it and until when, and
+            can be revoked.
           </>
         ),
       }}
@@ -185,7 +185,7 @@ export function Grants({ asked }: Asked<"grants">) {
         about: (
           <>
             By {escapeHidden(item.by.id)}, <Time at={item.givenAt} />, to {escapeHidden(item.agent)} for {escapeHidden(item.onBehalfOf.id)}:{" "}
-            {item.says}. Answers the question <Policies of={item.policies.map(policyRef)} />.
+            {item.says}. It answers approval requests <Policies of={item.policies.map(policyRef)} />.
           </>
         ),
         choices: <Revoking send={(reason) => revoke(item.grant, reason)} what={`${item.tool} for ${item.agent}`} />,
@@ -203,7 +203,7 @@ function Revoking({ what, send }: Readonly<{ what: string; send(reason: string):
       </Button>
       {isOpen ? (
         <ReasonDialog title="Revoke a remembered approval" does="Revoke it" tone="bad" send={send} close={() => setOpen(false)}>
-          <p>From now on {escapeHidden(what)} asks again.</p>
+          <p>From now on {escapeHidden(what)} needs an approval again.</p>
         </ReasonDialog>
       ) : null}
     </>

@@ -1,6 +1,6 @@
-/** A question where it was asked: open, it can be answered there; later, it says what became of it. */
-import type { QuestionItem, QuestionState } from "@orgate/core/journal/view";
+/** An approval request in its conversation: open ones can be answered there, closed ones show their answers. */
 import type { SessionId } from "@orgate/core/vocab";
+import type { QuestionItem, QuestionState } from "@orgate/protocol/view";
 import { Icon } from "../../parts/Icon.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/time/Time.tsx";
@@ -20,7 +20,7 @@ const TONES: Readonly<Record<QuestionState, Tone>> = {
 export function RequestCard({ item, session }: Readonly<{ item: QuestionItem; session: SessionId }>) {
   const isOpen = item.state === "open";
   return (
-    <article className={`${css.card} ${isOpen ? css.open : ""}`} aria-label={`Question about ${item.tool}`}>
+    <article className={`${css.card} ${isOpen ? css.open : ""}`} aria-label={`Approval request for ${item.tool}`}>
       <header className={css.head}>
         <Icon name="approvals" size={18} />
         <strong>{item.tool}</strong>

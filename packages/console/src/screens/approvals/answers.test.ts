@@ -72,10 +72,10 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
 test("O-4 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {
   expect(describeAnswer({ kind: "approve" }, asked(1)).title).toBe("Approved once");
   expect(describeAnswer({ kind: "approve" }, asked(3))).toMatchObject({
-    title: "Your yes is counted",
-    detail: expect.stringMatching(/2 more have/),
+    title: "Your approval is counted",
+    detail: expect.stringMatching(/2 more approvals needed/),
   });
-  expect(describeAnswer({ kind: "approve" }, asked(3, "user:bo")).detail).toMatch(/1 more has/);
+  expect(describeAnswer({ kind: "approve" }, asked(3, "user:bo")).detail).toMatch(/1 more approval needed/);
   expect(describeAnswer({ kind: "approve" }, asked(2, "user:bo")).title).toBe("Approved once");
   expect(describeAnswer({ kind: "deny", reason: "" }, asked(2)).title).toBe("Denied");
   expect(approvedBy(asked(2, "user:bo", "user:bo"), policyId("p/a"))).toEqual(["bo"]);

@@ -1,4 +1,4 @@
-/** What may be answered, and how it is told. Pure. */
+/** Possible answers to an approval request, and their texts. Pure. */
 import {
   type Answer,
   coverageText,
@@ -10,7 +10,7 @@ import {
   millis,
   type PolicyId,
 } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { formatDuration } from "../../parts/time/time.ts";
 
 export type Question = OperationOutput<"approval">;
@@ -18,22 +18,22 @@ export type Widest = NonNullable<Question["widest"]>;
 type Lifetime = Widest["lifetime"];
 
 const SCOPES: readonly GrantRequest["scope"][] = ["digest", "resource", "tool"];
-/** Where "this resource" is nothing but this very call, it is not offered beside it. */
+/** `resource` is not offered where it would cover only this exact call. */
 export const scopesShown = (question: Pick<Question, "shown">, widest: Widest): readonly GrantRequest["scope"][] =>
   scopesWithin(widest).filter((scope) => scope !== "resource" || (question.shown !== null && !coversOnlyExactCall(question.shown)));
 
 const SCOPE_TEXT: Readonly<Record<GrantRequest["scope"], string>> = {
   digest: "exactly this call",
-  resource: "what it touches here",
-  tool: "this tool, whatever its arguments",
+  resource: "this resource",
+  tool: "this tool, with any arguments",
 };
 export const scopeText = (scope: GrantRequest["scope"]): string => SCOPE_TEXT[scope];
 
-/** O360 what a grant would cover stands there in words before it is given. */
+/** Describes what a grant would cover, before it is given. */
 export const coverage = ({ shown }: Pick<Question, "shown">, answer: Answer): string | null =>
   shown === null || answer.kind !== "grant" ? null : coverageText(shown, answer.grant);
 
-/** O-4 what is offered as a grant is no wider and no longer than the policy lets it be. */
+/** O-4 an offered grant is no wider and no longer than the policy allows. */
 export const scopesWithin = ({ scope }: Widest): readonly GrantRequest["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
 
 export type Until = "turn" | "session" | "hour" | "longest";
@@ -51,11 +51,11 @@ export const untilText = (until: Until, lifetime: Lifetime): string => {
     case "hour":
       return "for an hour";
     case "longest":
-      return typeof lifetime === "object" ? `for ${formatDuration(lifetime.ms)}, the longest there is` : "";
+      return typeof lifetime === "object" ? `for ${formatDuration(lifetime.ms)}, the maximum` : "";
   }
 };
 
-/** The server's clock decides; a little before its latest is still within it. */
+/** The server's clock decides, so the longest grant ends a little before the limit. */
 const SPARE_MS = 5_000;
 export function grantFor(scope: GrantRequest["scope"], until: Until, { lifetime }: Widest, now: number): Answer {
   const ms = until === "hour" ? 3_600_000 : typeof lifetime === "object" ? lifetime.ms - SPARE_MS : 0;
@@ -67,14 +67,14 @@ export function parseEdited(text: string): EditedArguments {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null || Array.isArray(value)) return { kind: "wrong", why: "arguments are a JSON object" };
-    return { kind: "args", args: value as JsonObject }; // what JSON.parse makes of an object
+    return { kind: "args", args: value as JsonObject }; // JSON.parse returns only JSON
   } catch (error) {
     return { kind: "wrong", why: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /**
- * V-1 what is put before somebody to be edited shows what hides in it too, in JSON's own escapes: read back, it is what was proposed.
+ * V-1 text to be edited shows hidden characters as JSON escapes: parsed again, it equals the proposal.
  */
 export function toEditableJson(args: JsonObject): string {
   const text = JSON.stringify(args, null, 2);
@@ -86,7 +86,7 @@ const asUnits = (c: string): string =>
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
     .join("");
 
-/** Who has said yes to the question of one policy, each once. */
+/** Who approved for one policy, each person once. */
 export const approvedBy = ({ votes }: Pick<Question, "votes">, policy: PolicyId): readonly string[] => [
   ...new Set(votes.filter(({ counts }) => counts.includes(policy)).map(({ by }) => escapeHidden(by.replace(/^user:/, "")))),
 ];
@@ -99,10 +99,10 @@ const DONE: Readonly<Record<Answer["kind"], string>> = {
   grant: "Approved and remembered",
 };
 
-/** O-4 a yes that is not enough by itself is not told as an approval. */
+/** O-4 an approval that is not sufficient by itself is not shown as approved. */
 export function describeAnswer({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
   const about = `\`${question.tool}\` of \`${question.agent}\``;
   const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - approvedBy(question, policy).length)) - 1;
   if (kind === "deny" || kind === "withdraw" || missing <= 0) return { title: DONE[kind], detail: about };
-  return { title: "Your yes is counted", detail: `${about}: ${missing} more ${missing === 1 ? "has" : "have"} to say yes` };
+  return { title: "Your approval is counted", detail: `${about}: ${missing} more ${missing === 1 ? "approval" : "approvals"} needed` };
 }

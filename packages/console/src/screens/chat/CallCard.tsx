@@ -1,6 +1,6 @@
-/** One call, from proposal to outcome: what was wanted, what the gate said, what came of it. */
-import type { CallItem, CallStatus } from "@orgate/core/journal/view";
+/** One tool call: proposal, verdict, outcome. */
 import type { SessionId } from "@orgate/core/vocab";
+import type { CallItem, CallStatus } from "@orgate/protocol/view";
 import { useState } from "react";
 import { Diff } from "../../parts/code/Diff.tsx";
 import { Icon, type IconName } from "../../parts/Icon.tsx";
@@ -16,11 +16,11 @@ import css from "./CallCard.module.css";
 const STATUS: Readonly<Record<CallStatus, Readonly<{ tone: Tone; icon: IconName; says: string }>>> = {
   proposed: { tone: "plain", icon: "wait", says: "proposed" },
   asking: { tone: "wait", icon: "wait", says: "waits for a person" },
-  deferred: { tone: "wait", icon: "wait", says: "put off" },
+  deferred: { tone: "wait", icon: "wait", says: "deferred" },
   denied: { tone: "bad", icon: "deny", says: "denied" },
   allowed: { tone: "ok", icon: "wait", says: "allowed" },
   running: { tone: "act", icon: "wait", says: "running" },
-  recovering: { tone: "wait", icon: "undo", says: "tried again" },
+  recovering: { tone: "wait", icon: "undo", says: "retrying" },
   done: { tone: "ok", icon: "check", says: "done" },
   failed: { tone: "bad", icon: "warning", says: "failed" },
   unknown: { tone: "wait", icon: "warning", says: "outcome unknown" },
@@ -59,7 +59,7 @@ export function CallCard({ item, session }: Readonly<{ item: CallItem; session: 
       )}
       {item.child === null ? null : (
         <p className={css.aside}>
-          Handed to <Link to={chatPath(item.child.session)}>{item.child.agent}</Link>
+          Delegated to <Link to={chatPath(item.child.session)}>{item.child.agent}</Link>
           {item.child.ending === null ? ", at work" : `: ${item.child.ending}`}
         </p>
       )}
@@ -81,9 +81,7 @@ function Details({ item, session }: Readonly<{ item: CallItem; session: SessionI
           Touches <code>{item.resource}</code>
         </p>
       )}
-      {item.result === null ? null : (
-        <Text title={item.status === "done" ? "Result" : "What came back"} text={item.result} cut={item.cut} />
-      )}
+      {item.result === null ? null : <Text title={item.status === "done" ? "Result" : "Output"} text={item.result} cut={item.cut} />}
       <p className={css.aside}>
         {item.labels.map((label) => (
           <Tag key={label} tone="wait">
@@ -92,7 +90,7 @@ function Details({ item, session }: Readonly<{ item: CallItem; session: SessionI
         ))}
         {item.starts > 1 ? <span>started {item.starts} times</span> : null}
         <Link to={sessionPath(session, item.evidence ?? item.seq)}>
-          {item.evidence === null ? "The entry" : "Evidence, in the journal"}
+          {item.evidence === null ? "Journal entry" : "Evidence, in the journal"}
         </Link>
       </p>
     </div>
@@ -107,7 +105,7 @@ function Text({ title, text, cut = 0 }: Readonly<{ title: string; text: string; 
       <pre tabIndex={0} dir="auto">
         {text}
       </pre>
-      {cut === 0 ? null : <p className={css.aside}>{cut} characters more are in the journal.</p>}
+      {cut === 0 ? null : <p className={css.aside}>{cut} more characters are in the journal.</p>}
     </section>
   );
 }

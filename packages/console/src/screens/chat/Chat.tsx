@@ -1,7 +1,7 @@
-/** Talking with the coordinator or any agent. What is on screen is the fold of the session's entries; what one does is a wish. */
-import type { ViewItem } from "@orgate/core/journal/view";
+/** Chat with the coordinator or any agent. The screen shows the fold of the session's entries; input is sent as intents. */
 import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import type { ViewItem } from "@orgate/protocol/view";
 import { type ReactNode, use, useCallback, useState } from "react";
 import type { FeedState } from "../../link/feed.ts";
 import type { Hub } from "../../link/hub.ts";
@@ -31,7 +31,7 @@ const COORDINATOR = "coordinator";
 
 export default function Chat({ params }: ScreenProps) {
   const agents = useQuery("agents", { query: { limit: 500 } });
-  const session = params.session === undefined ? null : sessionId(params.session); // what it is not, the server says
+  const session = params.session === undefined ? null : sessionId(params.session); // the server rejects an id that is not one
   if (agents.problem !== null && agents.value === null)
     return (
       <Wrapped>
@@ -64,7 +64,7 @@ const Wrapped = ({ children }: Readonly<{ children: ReactNode }>) => <Page title
 
 function NoAgents() {
   return (
-    <Empty icon="fleet" title="There is no agent that you may talk with">
+    <Empty icon="fleet" title="No agent that you may talk with">
       <p>
         Agents are files in the project's folder <code>agents/</code>: <code>orgate init</code> writes a first one. If there are some, the
         policies do not let you see them.
@@ -154,7 +154,7 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
         {last === undefined || !feed.caughtUp
           ? ""
           : last.kind === "question" && last.state === "open"
-            ? `A question waits: ${last.asks[0]?.question ?? last.tool}`
+            ? `An approval request waits: ${last.asks[0]?.question ?? last.tool}`
             : last.kind === "ended"
               ? `The turn ended: ${last.ending}`
               : ""}
@@ -163,13 +163,13 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
   );
 }
 
-/** What was said for later is told once: when its turn has begun, there. */
+/** A queued message is shown once: where its turn began, if it has. */
 function shownOf(items: readonly ViewItem[]): readonly ViewItem[] {
   const begun = new Set(items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [`${item.by}\n${item.text}`] : [])));
   return items.filter((item) => item.kind !== "said" || item.how !== "queued" || !begun.has(`${item.by}\n${item.text}`));
 }
 
-/** As wide as the widest of them, so that nothing beside it moves. */
+/** As wide as the widest state, so that nothing beside it moves. */
 function State({ state, agent }: Readonly<{ state: "idle" | "running" | "waiting" | "closed"; agent: string }>) {
   const isHalted = haltFor(use(OverviewContext).halts, agent) !== null && state !== "closed";
   return (
@@ -188,9 +188,9 @@ type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: S
 async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): Promise<boolean> {
   const said = { text, ...withFiles(files) };
   const reply = await hub.send(how === "steer" ? { kind: "steer", session, ...said } : { kind: "chat", agent, session, ...said });
-  if (reply.kind === "error") toastProblem("It was not said", reply.problem);
+  if (reply.kind === "error") toastProblem("The message was not sent", reply.problem);
   const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
-  if (refused !== null) toast({ tone: "bad", title: "It was not said", detail: refused });
+  if (refused !== null) toast({ tone: "bad", title: "The message was not sent", detail: refused });
   return reply.kind === "done" && refused === null;
 }
 
@@ -199,14 +199,14 @@ async function cancelled(hub: Hub, session: SessionId): Promise<void> {
   if (reply.kind === "error") toastProblem("The turn was not cancelled", reply.problem);
 }
 
-// ── a new one ──
+// ── a new conversation ──
 
 function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }>) {
   const hub = useHub();
   const found = all.find(({ name }) => name === agent) ?? null;
   const send = async (text: string, files: readonly Attachment[] = []): Promise<boolean> => {
     const reply = await hub.send({ kind: "chat", agent, session: null, text, ...withFiles(files) });
-    if (reply.kind === "error") toastProblem("It was not said", reply.problem);
+    if (reply.kind === "error") toastProblem("The message was not sent", reply.problem);
     if (reply.kind === "done") navigate(chatPath(reply.session), { replace: true });
     return reply.kind === "done";
   };
@@ -215,19 +215,19 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
       <div className={css.fresh}>
         <Now />
         {found === null ? (
-          <Empty icon="fleet" title={`There is no agent ${agent} that you may see`} />
+          <Empty icon="fleet" title={`No agent ${agent} that you may see`} />
         ) : (
           <Empty icon="chat" title={agent === COORDINATOR ? "Ask about the fleet" : `Talk with ${agent}`}>
             {agent === COORDINATOR ? (
               <p>
-                Orgate runs AI agents under your policies: each action is decided before it happens, asks a person where a policy says so,
-                and stays in a journal that can be proved. Here you talk with the agents, answer what they ask, watch what they do, and stop
-                them.
+                Orgate runs AI agents under your policies: each action is decided before it happens, waits for an approval where a policy
+                requires one, and stays in a journal that can be verified. Here you talk with the agents, answer approval requests, watch
+                what they do, and stop them.
               </p>
             ) : null}
             <p>
               {agent === COORDINATOR
-                ? "It tells what the agents do, what waits and what went wrong, and starts, steers and cancels work for you, as far as the policies let you."
+                ? "It reports what the agents do, what waits and what went wrong, and starts, steers and cancels work for you, within your permissions."
                 : escapeHidden(found.description)}
             </p>
             <Starters agent={found} send={send} />
@@ -251,7 +251,7 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
   );
 }
 
-/** What works, what waits, what is wrong, before anything is asked. */
+/** The three figures: working, waiting, broken. */
 function Now() {
   const running = useQuery("sessions", { query: { limit: 100, state: "running" } }, SESSION_TOPICS);
   const glance = use(OverviewContext);
@@ -271,7 +271,7 @@ const STARTERS: readonly string[] = [
 ];
 function Starters({ agent, send }: Readonly<{ agent: Agent; send(text: string): Promise<boolean> }>) {
   const [busy, setBusy] = useState<string | null>(null);
-  if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>It has {agent.tools.map(escapeHidden).join(", ")}.</p>;
+  if (agent.name !== COORDINATOR) return agent.tools.length === 0 ? null : <p>Its tools: {agent.tools.map(escapeHidden).join(", ")}.</p>;
   const start = async (text: string): Promise<void> => {
     setBusy(text);
     await send(text);
@@ -307,7 +307,7 @@ function Others({ all, at }: Readonly<{ all: readonly Agent[]; at: string | null
   );
 }
 
-// ── those before ──
+// ── earlier conversations ──
 
 const SESSION_TOPICS = ["session.opened", "turn.started", "turn.ended", "approval.asked", "approval.answered", "session.closed"] as const;
 

@@ -1,6 +1,6 @@
 /**
- * Where one speaks. What was said shows once it is in the journal; until then it is said to be on its way.
- * O-7 what was begun and not said is there again, files included, when one comes back.
+ * The message field. A message appears once it is in the journal; until then it is shown as being sent.
+ * O-7 unsent text and files are there again when the person comes back.
  */
 import { type Attachment, fileBytes } from "@orgate/core/vocab";
 import { type FormEvent, type KeyboardEvent, type Ref, useEffect, useRef, useState } from "react";
@@ -13,9 +13,9 @@ import { useFiles } from "./use-files.ts";
 export type Speaking = "say" | "steer" | "later";
 type Props = Readonly<{
   agent: string;
-  /** What is begun here is kept under this name. */
+  /** Unsent text is kept under this name. */
   name: string;
-  /** A turn is in progress: one steers it, says what comes after it, or cancels it. */
+  /** A turn is in progress: input steers it, queues a message after it, or cancels it. */
   isRunning: boolean;
   isClosed: boolean;
   /** True once it is in the journal. */
@@ -37,7 +37,7 @@ export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Pro
   const speak = async (how: Speaking): Promise<void> => {
     const said = text.trim();
     if (isBusy) return;
-    if (said === "") return files.length === 0 ? undefined : say(NO_WORDS);
+    if (said === "") return files.length === 0 ? undefined : say(NO_TEXT);
     setBusy(true);
     const isSaid = await send(said, how, files);
     if (isSaid) {
@@ -57,7 +57,7 @@ export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Pro
     void speak(isRunning ? "steer" : "say");
   };
   const isEmpty = text.trim() === "" && files.length === 0;
-  if (isClosed) return <p className={css.closed}>This session is closed. Start another one to go on.</p>;
+  if (isClosed) return <p className={css.closed}>This session is closed. Start a new one to continue.</p>;
   return (
     <form className={`${css.composer} ${isOver ? css.over : ""}`} onSubmit={submit}>
       {files.length === 0 && why === null ? null : (
@@ -116,16 +116,14 @@ function MessageField({ ref, agent, text, isRunning, hasFiles, change, press, pa
   return (
     <>
       <label className="unseen" htmlFor="said">
-        {isRunning ? `A word to ${agent} in this turn` : `Message to ${agent}`}
+        {isRunning ? `Message to ${agent} in this turn` : `Message to ${agent}`}
       </label>
       <textarea
         id="said"
         ref={ref}
         rows={1}
         value={text}
-        placeholder={
-          hasFiles ? "Say what is to be done with these files…" : isRunning ? "Steer the turn in progress…" : `Message ${agent}…`
-        }
+        placeholder={hasFiles ? "Say what to do with these files…" : isRunning ? "Steer the turn in progress…" : `Message ${agent}…`}
         onChange={({ target }) => change(target.value)}
         onKeyDown={press}
         onPaste={(event) => {
@@ -169,5 +167,5 @@ function Buttons({ isRunning, isBusy, isEmpty, attach, cancel, sendLater }: Butt
   );
 }
 
-/** A file alone tells an agent nothing of what is wanted, and every turn begins with what is. */
-const NO_WORDS = "a message needs words: say what is to be done with these files";
+/** A file alone says nothing about the task, and every turn starts with one. */
+const NO_TEXT = "a message needs text: say what to do with these files";

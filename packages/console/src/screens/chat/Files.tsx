@@ -1,11 +1,12 @@
 /**
  * Files in a conversation.
  * O-3 an image is drawn as a still picture (a canvas: no address, nothing that runs or is loaded), a text is shown with hidden characters escaped, and
- *     whatever it is can be kept as bytes; nothing of a file is ever a page, a frame or a link.
+ *     any file can be downloaded as bytes; no file becomes a page, a frame or a link.
  */
-import type { ViewItem } from "@orgate/core/journal/view";
+
 import type { Attachment } from "@orgate/core/vocab";
-import type { Item } from "@orgate/core/wire";
+import type { Item } from "@orgate/protocol";
+import type { ViewItem } from "@orgate/protocol/view";
 import { createContext, type RefObject, use, useEffect, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { ExactText } from "../../parts/text/ExactText.tsx";
@@ -17,7 +18,7 @@ export const EntriesContext = createContext<readonly Item[]>([]);
 
 type Said = Extract<ViewItem, { kind: "said" }>;
 
-/** Those of what was said, as its entry has them: the view tells only what they are called. */
+/** The attachments of a message, from its entry: the view has only their names. */
 function filesOf({ seq, key }: Said, items: readonly Item[]): readonly Attachment[] {
   const found = items.find((item) => item.kind === "entry" && item.entry.seq === seq);
   const event = found?.kind === "entry" ? found.entry.event : null;
@@ -59,13 +60,13 @@ function Shown({ line, file }: Readonly<{ line: string; file: Attachment | null 
         <span>{line}</span>
         {file === null ? null : (
           <Button size="small" onClick={() => keep(file)}>
-            Keep a copy
+            Download
           </Button>
         )}
       </p>
       {file?.kind === "text" ? (
         <details className={css.text}>
-          <summary>What it says</summary>
+          <summary>Text</summary>
           <ExactText text={file.text} />
         </details>
       ) : null}
@@ -97,13 +98,13 @@ function Picture({ file, line }: Readonly<{ file: Attachment; line: string }>) {
     };
   }, [file]);
   return isBad ? (
-    <p className={css.line}>It cannot be drawn.</p>
+    <p className={css.line}>It cannot be displayed.</p>
   ) : (
     <canvas ref={canvas} className={css.picture} role="img" aria-label={line} width={1} height={1} />
   );
 }
 
-/** As bytes, whatever it says it is: a browser opens nothing of it. */
+/** Downloads as bytes, whatever its type: a browser opens nothing of it. */
 function keep(file: Attachment): void {
   const url = URL.createObjectURL(blobOf(file));
   const link = document.createElement("a");
@@ -120,7 +121,7 @@ type ChosenProps = Readonly<{
   sizeOf(file: Attachment): number;
 }>;
 
-/** What is to be sent, before it is. */
+/** Files chosen for the next message. */
 export function Chosen({ files, why, remove, sizeOf }: ChosenProps) {
   return (
     <>
@@ -132,13 +133,7 @@ export function Chosen({ files, why, remove, sizeOf }: ChosenProps) {
               <span>
                 {file.name ?? "a file"} · {sizeText(sizeOf(file))}
               </span>
-              <Button
-                tone="quiet"
-                size="small"
-                icon="close"
-                aria-label={`Leave out ${file.name ?? "the file"}`}
-                onClick={() => remove(at)}
-              />
+              <Button tone="quiet" size="small" icon="close" aria-label={`Remove ${file.name ?? "the file"}`} onClick={() => remove(at)} />
             </li>
           ))}
         </ul>

@@ -1,4 +1,4 @@
-/** What a session's view is made of, one row each. */
+/** Rows of a conversation, one per item of the session's view. */
 import {
   type EndedItem,
   type NoticeItem,
@@ -7,7 +7,7 @@ import {
   type Streaming,
   tokensText,
   type ViewItem,
-} from "@orgate/core/journal/view";
+} from "@orgate/protocol/view";
 import { memo, use } from "react";
 import { Icon } from "../../parts/Icon.tsx";
 import { Sentence } from "../../parts/States.tsx";
@@ -24,7 +24,7 @@ import css from "./Items.module.css";
 
 type Given = Readonly<{ item: ViewItem; view: SessionView }>;
 
-/** An item that has not changed is the same object: it is not drawn again. */
+/** An unchanged item is the same object, so it is not drawn again. */
 export const Row = memo(
   function Row({ item, view }: Given) {
     return (
@@ -43,7 +43,7 @@ function Item({ item, view }: Given) {
     case "reply":
       return item.withheld ? (
         <p className={css.withheld}>
-          <Icon name="deny" size={18} /> A reply that no policy lets be told. It is in the journal.
+          <Icon name="deny" size={18} /> A reply that no policy permits to show. It is in the journal.
         </p>
       ) : (
         <Markdown text={item.text} />
@@ -61,9 +61,9 @@ function Item({ item, view }: Given) {
   }
 }
 
-const HOW: Readonly<Record<SaidItem["how"], string | null>> = { turn: null, steered: "steered", queued: "for later", earlier: "earlier" };
+const HOW: Readonly<Record<SaidItem["how"], string | null>> = { turn: null, steered: "steered", queued: "queued", earlier: "earlier" };
 
-/** Q-17 what was said and waits says why. */
+/** Q-17 a queued message that waits says why. */
 function Said({ item, agent }: Readonly<{ item: SaidItem; agent: string }>) {
   const halt = haltFor(use(OverviewContext).halts, agent);
   const how = item.how === "queued" && halt !== null ? `waits: ${describeHalt(halt)}` : HOW[item.how];
@@ -125,14 +125,14 @@ function Totals({ item }: Readonly<{ item: EndedItem }>) {
   );
 }
 
-/** The reply in progress: words that are no part of the record yet. */
+/** The reply in progress: text that is not in the journal yet. */
 export function InProgress({ view }: Readonly<{ view: SessionView }>) {
   const { streaming, state, agent } = view;
   if (state !== "running") return null;
   return (
     <div className={`${css.row} ${css.live}`}>
       {streaming === null ? (
-        <Working what={view.running.length > 0 ? "at work" : `${agent} is thinking`} />
+        <Working what={view.running.length > 0 ? "working" : `${agent} is thinking`} />
       ) : (
         <Streamed streaming={streaming} />
       )}

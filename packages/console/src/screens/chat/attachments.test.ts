@@ -18,7 +18,7 @@ test("a file is what its bytes say, whatever it is called, and its name is one t
 });
 
 test("what would be refused is not sent, and says why", async () => {
-  expect(await added(new File([new Uint8Array([0x4d, 0x5a, 0x90, 0, 3])], "x.exe"))).toMatch(/x\.exe is no image/);
+  expect(await added(new File([new Uint8Array([0x4d, 0x5a, 0x90, 0, 3])], "x.exe"))).toMatch(/x\.exe is not an image/);
   expect(await added(new File([], "none.txt"))).toMatch(/empty/);
   expect(await added(...Array.from({ length: 21 }, (_, i) => new File(["x"], `${i}.txt`)))).toMatch(/20 files/);
   expect(await added(new File([new Uint8Array(MAX_FILE_BYTES + 1)], "big.bin"))).toMatch(/21\.0 MB together/);

@@ -1,8 +1,7 @@
 /**
- * Files that a person shows an agent: from the machine to what goes over the wire. What they may be is the server's to say (M-21), by the same reader as
- * here: whoever attaches one is told at once.
+ * Files attached to a message. The server decides which are allowed (M-21), with the same reader as here, so a refusal shows at once.
  *
- * A file is what its bytes say, whatever it is called; one that would be refused is not sent, and says why.
+ * A file's type comes from its bytes, whatever its name; a file that would be refused is not sent, and the reason is shown.
  */
 import {
   type Attachment,
@@ -25,16 +24,16 @@ const TEXTS: Readonly<Record<string, string>> = {
   xml: "text/xml",
 };
 
-/** Those there are, and these. */
+/** Adds files to those already attached. */
 export async function attach(before: readonly Attachment[], added: readonly File[]): Promise<Attached> {
   const size = before.reduce((sum, file) => sum + fileBytes(file), 0) + added.reduce((sum, file) => sum + file.size, 0);
-  if (before.length + added.length > MAX_FILES) return wrong(`a message may have ${MAX_FILES} files`);
+  if (before.length + added.length > MAX_FILES) return wrong(`a message may have at most ${MAX_FILES} files`);
   if (size > MAX_FILE_BYTES)
-    return wrong(`the files of a message may have ${sizeText(MAX_FILE_BYTES)} together, and these have ${sizeText(size)}`);
+    return wrong(`the files of a message may have at most ${sizeText(MAX_FILE_BYTES)} together; these have ${sizeText(size)}`);
   const given: unknown[] = [];
   for (const file of added) {
     const read = await readFile(file);
-    if (read === null) return wrong(`${nameOf(file)} is no image (PNG, JPEG, GIF, WebP), no PDF, and no text`);
+    if (read === null) return wrong(`${nameOf(file)} is not an image (PNG, JPEG, GIF, WebP), a PDF or a text`);
     given.push(read);
   }
   const read = readAttachments([...before, ...given]);
@@ -53,7 +52,7 @@ async function readFile(file: File): Promise<unknown> {
   return { mediaType: TEXTS[end] ?? "text/plain", name, text };
 }
 
-/** As people can see it. */
+/** A name without hidden characters or slashes. */
 const nameOf = ({ name }: File): string => name.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\]/gu, "_").slice(0, 255) || "a file";
 
 function decoded(bytes: Uint8Array): string | null {
@@ -64,14 +63,14 @@ function decoded(bytes: Uint8Array): string | null {
   }
 }
 
-const PIECE = 0x6000; // three bytes are four letters: pieces fit together
+const PIECE = 0x6000; // a multiple of three bytes: encoded pieces can be joined
 function encoded(bytes: Uint8Array): string {
   const pieces: string[] = [];
   for (let i = 0; i < bytes.length; i += PIECE) pieces.push(btoa(String.fromCharCode(...bytes.subarray(i, i + PIECE))));
   return pieces.join("");
 }
 
-/** Of bytes, or of a text as it is. Never run, never drawn as a page: only kept. */
+/** A file as a blob for download. It is never run or rendered as a page. */
 export function blobOf(file: Attachment, mediaType = "application/octet-stream"): Blob {
   if (file.kind === "text") return new Blob([file.text], { type: mediaType });
   return new Blob([Uint8Array.from(atob(file.base64), (letter) => letter.charCodeAt(0))], { type: mediaType });

@@ -21,7 +21,7 @@ export function useFiles(name: string) {
     },
     [name],
   );
-  /** One after another: those of one drop are added to those of the drop before, however long they take to be read. */
+  /** Reads one drop after another: files are added in order, however long reading takes. */
   const add = useCallback(
     (added: readonly File[]): void => {
       if (added.length === 0) return;
@@ -38,7 +38,7 @@ export function useFiles(name: string) {
     const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes("Files") === true;
     const over = (event: DragEvent): void => {
       if (!hasFiles(event)) return;
-      event.preventDefault(); // a file that misses would be opened instead of the console
+      event.preventDefault(); // a file dropped beside the field would replace the console
       setOver(event.type === "dragover");
       if (event.type === "drop") add([...(event.dataTransfer?.files ?? [])]);
     };
@@ -58,7 +58,7 @@ export function useFiles(name: string) {
       put(standing.current.filter((_, i) => i !== at));
       setWhy(null);
     },
-    /** Those that were sent: what came since stays. */
+    /** Removes the files that were sent; files added since stay. */
     clear: (sent: readonly Attachment[]) => {
       put(standing.current.filter((file) => !sent.includes(file)));
       setWhy(null);

@@ -1,8 +1,8 @@
 /**
- * What was spent, by agent, model and day.
- * Days are those of the viewer's own clock; what has no known price is said, and never counted as nothing.
+ * Cost by agent, model and day.
+ * Days follow the viewer's clock; usage without a known price is reported, never counted as zero.
  */
-import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/core/journal/view";
+import { dayOf, HOUR_MS, hourOf, sumUsage, type UsageCounts, type UsageRow, type UsageSum } from "@orgate/protocol/view";
 import { useEffect, useMemo } from "react";
 import { serverNow } from "../../link/clock.ts";
 import { useQuery } from "../../link/use.ts";
@@ -41,8 +41,8 @@ export default function Cost({ query }: ScreenProps) {
     return () => clearTimeout(timer);
   }, [behind, asked.reload]);
   return (
-    <Page title="Cost" lead="What models and tools cost, as it was settled in the journal.">
-      <Fields label="What is added up" active={[days === 7, by === "agent", agent === ""].filter((isUsual) => !isUsual).length}>
+    <Page title="Cost" lead="Cost of models and tools, as recorded in the journal.">
+      <Fields label="Filter cost" active={[days === 7, by === "agent", agent === ""].filter((isUsual) => !isUsual).length}>
         <Select
           label="Time"
           value={String(days)}
@@ -71,7 +71,7 @@ export default function Cost({ query }: ScreenProps) {
         <>
           {asked.value.cut ? (
             <p role="status">
-              <Tag tone="wait">cut</Tag> There is more than can be added up at once: these sums are too small. Choose a shorter time.
+              <Tag tone="wait">incomplete</Tag> Too much to add up at once: these sums are incomplete. Choose a shorter time.
             </p>
           ) : null}
           <Told rows={asked.value.rows} by={by} starts={starts} />
@@ -81,7 +81,7 @@ export default function Cost({ query }: ScreenProps) {
   );
 }
 
-/** At which hours the last so many days of this clock begin; where midnight is no whole hour, the first after it. */
+/** The hours at which the last `days` days begin here; where midnight is no whole hour, the first hour after it. */
 const dayStarts = (days: number): readonly number[] =>
   Array.from({ length: days }, (_, i) => {
     const midnight = new Date();
@@ -90,7 +90,7 @@ const dayStarts = (days: number): readonly number[] =>
     return Math.ceil(midnight.getTime() / HOUR_MS);
   });
 
-/** A row's hour is where its day begins. */
+/** The start of a row's day. */
 type Given = Readonly<{ rows: readonly UsageRow[]; by: "agent" | "model"; starts: readonly number[] }>;
 
 function Told({ rows, by, starts }: Given) {
@@ -106,7 +106,7 @@ function Told({ rows, by, starts }: Given) {
     );
   return (
     <>
-      <Figures label="Altogether" of={figures(whole)} />
+      <Figures label="Total" of={figures(whole)} />
       <Chart rows={rows} by={by} starts={starts} money={whole.micros > 0} />
       <div className={css.tables}>
         <Sums title="By agent" sums={sumUsage(rows, ({ agent }) => agent)} />
@@ -130,7 +130,7 @@ const figures = (whole: UsageCounts) =>
       value: countText(whole.turns),
       says: whole.turns === 0 ? "" : `${costText({ ...whole, micros: whole.micros / whole.turns })} each`,
     },
-    { name: "Calls of tools", value: countText(whole.calls), says: whole.calls === 0 ? "" : `${countText(whole.callsFailed)} failed` },
+    { name: "Tool calls", value: countText(whole.calls), says: whole.calls === 0 ? "" : `${countText(whole.callsFailed)} failed` },
   ] as const;
 
 const dayTitle = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });

@@ -1,5 +1,5 @@
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Facts } from "../../parts/charts/Figures.tsx";
 import { Dialog } from "../../parts/forms/Dialog.tsx";
@@ -35,10 +35,10 @@ function RunForm({ agent, onClose }: Omit<Props, "open">) {
   };
   return (
     <Form send={send} does="Start" icon="send" cancel={onClose}>
-      <Field label="What is it to do?">
+      <Field label="What should it do?">
         {(id) => <textarea id={id} rows={5} required value={text} onChange={({ target }) => setText(target.value)} />}
       </Field>
-      <p>It runs in a session of its own, under the policies in force, on your behalf.</p>
+      <p>It runs in a new session, under the policies in force, on your behalf.</p>
     </Form>
   );
 }

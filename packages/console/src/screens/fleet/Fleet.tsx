@@ -1,10 +1,11 @@
 /**
- * What every agent is doing, and how it has been doing.
- * Within one look: how many turns run and wait, whether anything is denied, broken or halted; every figure leads to what it is of.
+ * What every agent is doing, and how it did.
+ * At a glance: turns that run and wait, denials, open breakers, halts. Every figure links to its details.
  */
-import { type AgentRow, countNoun, createFleetFold, type FleetView, type RunningTurn } from "@orgate/core/journal/view";
+
 import { breakerSubject, millis } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { type AgentRow, countNoun, createFleetFold, type FleetView, type RunningTurn } from "@orgate/protocol/view";
 import { use, useEffect, useMemo, useState } from "react";
 import { serverNow } from "../../link/clock.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -25,12 +26,12 @@ import css from "./Fleet.module.css";
 import { Breakers, HaltWork } from "./Switches.tsx";
 
 const HOURS = 24;
-/** So many agents are in the page at first, those that need somebody before all others: five hundred do not make it slow. */
+/** Agents in the page at first, those that need attention before all others: five hundred do not make it slow. */
 const FEW = 24;
 const HOUR_MS = 3_600_000;
-/** What was counted here since is counted by the server too: asked for anew now and then. */
+/** How often the server's counts replace those folded here. */
 const REFRESH_MS = 60_000;
-/** O-7 what did not come is asked for sooner. */
+/** O-7 the interval after a failed read. */
 const AGAIN_MS = 2_500;
 type Standing = Readonly<{
   agents: OperationOutput<"agents">;
@@ -57,16 +58,14 @@ export default function Fleet() {
   };
   if (view === null || agents.value === null)
     return (
-      <Page title="Fleet">
-        {wrong === null ? <Loading what="Asking after the agents" /> : <Failing problem={wrong} again={askAgain} />}
-      </Page>
+      <Page title="Fleet">{wrong === null ? <Loading what="Reading the agents" /> : <Failing problem={wrong} again={askAgain} />}</Page>
     );
   const open = (breakers.value?.items ?? []).filter(({ state }) => state !== "closed");
   const rows = [...view.agents].sort(byNeed((agent) => haltOf(halted, agent)));
   return (
     <Page
       title="Fleet"
-      lead="What every agent is doing now, and how it went in the last 24 hours."
+      lead="What every agent is doing now, and how it did in the last 24 hours."
       aside={<HaltWork reload={reloadHalts} />}
     >
       <Figures
@@ -75,7 +74,7 @@ export default function Fleet() {
       />
       {uncounted === null ? null : (
         <p role="status">
-          How it went could not be counted: <Sentence text={uncounted.detail} /> It is tried again by itself.
+          The figures could not be read: <Sentence text={uncounted.detail} /> It retries by itself.
         </p>
       )}
       {rows.length === 0 ? (
@@ -101,7 +100,7 @@ export default function Fleet() {
       )}
       {rows.length > most ? (
         <div>
-          <Button onClick={() => setMost(most + 4 * FEW)}>{countNoun(rows.length - most, "agent")} more, which need nothing now</Button>
+          <Button onClick={() => setMost(most + 4 * FEW)}>{countNoun(rows.length - most, "agent")} more, idle</Button>
         </div>
       ) : null}
       <Breakers breakers={breakers.value?.items ?? []} reload={breakers.reload} />
@@ -111,7 +110,7 @@ export default function Fleet() {
 
 const haltOf = (halts: readonly Halt[], agent: string): string | null => standing(halts, agent)?.reason ?? null;
 
-/** What lists say of now; from then on every entry that is told is folded in. */
+/** The state that lists report; later entries are folded in. */
 function useStanding(agents: OperationOutput<"agents"> | null) {
   const hub = useHub();
   const [standing, setStanding] = useState<Standing | null>(null);
@@ -133,7 +132,7 @@ function useStanding(agents: OperationOutput<"agents"> | null) {
       const wrong = [running, waiting].find((came) => came.kind === "problem");
       setProblem(wrong?.kind === "problem" ? wrong.problem : null);
     };
-    /** Who works is shown at once; what was used is looked up beside the journal, which may take a moment. */
+    /** Activity is shown at once; usage takes a moment to read. */
     const all = async (): Promise<void> => {
       if (round === 0) await stand({ rows: [], behind: 0, cut: false }, false);
       const usage = await hub.call("usage", { query: { from: hour - HOURS + 1, to: hour + 1 } });
@@ -216,7 +215,7 @@ function figures(
   ];
 }
 
-/** What is wrong first, then what waits, then what works. */
+/** Orders agents: halted, waiting, working, others. */
 function byNeed(halted: (agent: string) => string | null): (a: AgentRow, b: AgentRow) => number {
   const rank = (row: AgentRow): number => {
     if (halted(row.agent) !== null) return 0;
@@ -251,7 +250,7 @@ function Agent({ row, of, halted, broken, now, isCounted }: Given) {
             breaker open: {name}
           </Tag>
         ))}
-        <code className={css.model}>{of?.model ?? "not in this project any more"}</code>
+        <code className={css.model}>{of?.model ?? "no longer in this project"}</code>
       </div>
       <Turns turns={row.running} waiting={row.waiting} agent={agent} now={now} halted={halted} />
       <dl className={css.figures}>

@@ -1,6 +1,6 @@
-/** The halt switch, and breakers: what stops work, and lets it go on. Both are asked for with a reason, and are on record. */
+/** The halt switch and the breakers. Each change needs a reason and is recorded. */
 import { escapeHidden } from "@orgate/core/vocab";
-import type { OperationOutput, Problem } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/protocol";
 import { useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -13,7 +13,7 @@ import { toast } from "../../state/toasts.ts";
 import { haltChoices, haltName } from "../halts.ts";
 import css from "./Fleet.module.css";
 
-/** What is halted stands above every screen (Q-17); here it is asked for. */
+/** Halts work. Halts in force are shown above every screen (Q-17). */
 export function HaltWork({ reload }: Readonly<{ reload(): void }>) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -43,13 +43,13 @@ function HaltForm({ done }: Readonly<{ done(): void }>) {
   const halt = async (): Promise<Problem | null> => {
     const came = await hub.call("halt", { body: { scope, reason } });
     if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: `Halted ${haltName(scope)}`, detail: "nothing new begins there, and what ran is stopped" });
+    toast({ tone: "ok", title: `Halted ${haltName(scope)}`, detail: "running work is stopped and nothing new starts" });
     done();
     return null;
   };
   return (
     <Form send={halt} does="Halt" icon="stop" tone="bad">
-      <p>Nothing new begins in what is halted, and what runs is stopped, in every process of the project. Questions stay open.</p>
+      <p>Running work is stopped and nothing new starts, in every process of the project. Approval requests stay open.</p>
       <Field label="What">
         {(id) => (
           <select id={id} value={scope} onChange={({ target }) => setScope(target.value)}>
@@ -116,7 +116,9 @@ export function Breakers({ breakers, reload }: BreakersProps) {
           send={set}
           close={() => setSetting(null)}
         >
-          <p>{setting.to === "open" ? "Every call to it is refused at once, until somebody closes it." : "Calls to it are made again."}</p>
+          <p>
+            {setting.to === "open" ? "Every call to it is refused at once, until somebody closes it." : "Calls to it are allowed again."}
+          </p>
         </ReasonDialog>
       )}
     </section>

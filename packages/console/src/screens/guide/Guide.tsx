@@ -1,11 +1,12 @@
 /**
- * The first run: an allow, a denial and an approval, on the example's own agent and its offline model. Nothing here is staged: each step is a turn like any
- * other, decided by the example's policies and written to its journal.
- * O-7 the steps that were begun are still there when the page is loaded again, in the same tab, for the same person.
+ * The first run: an allow, a denial and an approval, with the example's agent and its offline model. Each step is a real turn, decided by the example's
+ * policies and written to its journal.
+ * O-7 started steps are still there after a reload, in the same tab, for the same person.
  */
-import type { SessionView } from "@orgate/core/journal/view";
+
 import type { SessionId } from "@orgate/core/vocab";
 import { isSessionId, policyId } from "@orgate/core/vocab";
+import type { SessionView } from "@orgate/protocol/view";
 import { type ReactNode, useMemo, useState } from "react";
 import { useFeed, useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -37,13 +38,13 @@ const STEPS: readonly Step[] = [
   {
     id: "allow",
     title: "An allow",
-    says: "The agent looks up a charge. A policy permits that to it, so it happens at once.",
+    says: "The agent looks up a charge. A policy permits this, so it happens at once.",
     input: "What became of ch_8812?",
     action: "Ask about a charge",
     isDone: (view) => called(view, (_, status) => status === "done"),
     after: (
       <>
-        The call was decided <em>before</em> it ran, and the journal has who decided:{" "}
+        The call was decided <em>before</em> it ran, and the journal records the policy that decided:{" "}
         <Link to={policyPath(policyId("desk/find-charges"))}>desk/find-charges</Link>.
       </>
     ),
@@ -51,20 +52,20 @@ const STEPS: readonly Step[] = [
   {
     id: "deny",
     title: "A denial",
-    says: "Now it is to pay back 899.00. A policy forbids that to any agent, whatever the agent thinks of it.",
+    says: "Now it should refund 899.00. A policy forbids that to every agent.",
     input: "Refund ch_8813",
     action: "Ask for a large refund",
     isDone: (view) => called(view, (verdict) => verdict === "deny"),
-    after: "Nothing was paid. The agent was told why, and says so.",
+    after: "Nothing was paid. The agent learned why, and says so.",
   },
   {
     id: "ask",
     title: "An approval",
-    says: "A small refund is permitted, with the yes of an operator: that is you.",
+    says: "A small refund is permitted once an operator approves it: that is you.",
     input: "Refund ch_8811",
     action: "Ask for a small refund",
     isDone: (view) => view.items.some((item) => item.kind === "question" && item.state !== "open"),
-    after: "The turn had stopped until your answer, and would have survived a restart. Your answer is in the journal, under your name.",
+    after: "The turn waited for your answer, and would have survived a restart. Your answer is in the journal, under your name.",
   },
 ];
 
@@ -89,7 +90,7 @@ export default function Guide() {
   return (
     <Page
       title="First run"
-      lead="Three turns of an agent, with no key and no network: what a policy permits, what it forbids, and what it asks you."
+      lead="Three turns of an agent, without a key or a network: one permitted, one forbidden, one that needs your approval."
     >
       <ol className={css.steps}>
         {STEPS.map((step, i) => (
@@ -111,7 +112,7 @@ export default function Guide() {
   );
 }
 
-/** Of what this browser kept: `allow=s_… deny=s_…`. */
+/** Parses the kept steps: `allow=s_… deny=s_…`. */
 function begunIn(text: string): ReadonlyMap<string, SessionId> {
   const pairs = text.split(" ").map((pair) => pair.split("="));
   return new Map(pairs.flatMap(([step = "", session = ""]) => (isSessionId(session) ? [[step, session] as const] : [])));
@@ -123,7 +124,7 @@ type CardProps = Readonly<{
   session: SessionId | null;
   isDone: boolean;
   isOpen: boolean;
-  /** Null: what was begun is not there any more. */
+  /** Null: the started session no longer exists. */
   begin(session: SessionId | null): void;
   finished(): void;
 }>;
@@ -184,10 +185,10 @@ function Ran({ session, step, finished, again }: RanProps) {
 function Next() {
   return (
     <section className={css.next}>
-      <h2>That is all there is to it</h2>
+      <h2>That is the whole idea</h2>
       <p>
-        An agent proposes, a policy permits, the journal proves. Go on with <Link to="/chat">the coordinator</Link>, or change{" "}
-        <code>policies/desk.cedar</code> of the example and see what becomes of step two.
+        An agent proposes, a policy permits, the journal proves. Continue with <Link to="/chat">the coordinator</Link>, or change{" "}
+        <code>policies/desk.cedar</code> of the example and see what changes in step two.
       </p>
     </section>
   );
@@ -198,7 +199,7 @@ function Elsewhere() {
     <Page title="First run">
       <Empty icon="guide" title="The first run needs the example project">
         <p>
-          This server runs another project. <code>npm start</code> in a checkout of Orgate runs the example, with no key.
+          This server runs another project. <code>npm start</code> in a checkout of Orgate runs the example, without a key.
         </p>
         <p>
           <Link to="/chat">Talk with the agents of this one</Link>

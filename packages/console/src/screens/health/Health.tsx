@@ -1,10 +1,10 @@
 /**
- * Whether the server can do its work.
- * T-31 what cannot be done on the server's machine is said with what to do about it, also while the server is well.
- * O-6 what fails is named with what is known of it, and stands before what is well; the figures are those of the last few seconds.
+ * Health of the server.
+ * T-31 a limit of the server's machine is shown with its remedy, also while the server is healthy.
+ * O-6 failing checks come first, with their details; the figures are a few seconds old at most.
  */
 import { escapeHidden } from "@orgate/core/vocab";
-import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/core/wire";
+import { API, OPERATIONS, type OperationOutput, type Problem, problemSchema } from "@orgate/protocol";
 import { use, useEffect, useState } from "react";
 import { UNREACHABLE } from "../../link/browser.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -58,12 +58,12 @@ export default function Health() {
       <p className={health.status === "ok" && halts.length === 0 ? css.ok : css.bad} role="status">
         <strong>
           {health.status !== "ok"
-            ? "The server cannot do all of its work."
+            ? "The server is not healthy."
             : halts.length > 0
-              ? "The server is well, and work is halted."
-              : "The server can do its work."}
+              ? "The server is healthy, and work is halted."
+              : "The server is healthy."}
         </strong>{" "}
-        {problem === null ? "" : "It could not be asked just now: this is as of before."}
+        {problem === null ? "" : "It did not answer just now: this is the last known state."}
       </p>
       <ul className={css.checks} aria-label="Checks">
         {halts.map((halt) => (
@@ -84,15 +84,15 @@ export default function Health() {
         ))}
         {checks.map(({ name, ok, detail }) => (
           <li key={name}>
-            <Tag tone={ok ? "ok" : "bad"}>{ok ? "well" : "failing"}</Tag>
+            <Tag tone={ok ? "ok" : "bad"}>{ok ? "ok" : "failing"}</Tag>
             <strong>{name}</strong>
             <span>{detail === "" ? (WELL[name] ?? "") : escapeHidden(detail)}</span>
           </li>
         ))}
         <li>
-          <Tag tone={isLive ? "ok" : "bad"}>{isLive ? "well" : "failing"}</Tag>
+          <Tag tone={isLive ? "ok" : "bad"}>{isLive ? "ok" : "failing"}</Tag>
           <strong>this page's connection</strong>
-          <span>{isLive ? "told as it happens" : "being opened again"}</span>
+          <span>{isLive ? "live updates arrive" : "reconnecting"}</span>
         </li>
       </ul>
       {metrics.value === null ? (
@@ -108,7 +108,7 @@ export default function Health() {
   );
 }
 
-/** A server that is not well answers with its checks all the same, as 503: read by hand, since to the client that is a problem. */
+/** An unhealthy server sends its checks with status 503, which the client reports as a problem; so they are read by hand. */
 function useHealth() {
   const [state, setState] = useState<Readonly<{ health: Checks | null; problem: Problem | null }>>({
     health: null,
@@ -161,12 +161,12 @@ function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
   const inState = (state: string): number =>
     sessions.filter(({ labels }) => labels["state"] === state).reduce((sum, { value }) => sum + value, 0);
   if (delay === null && sessions.length === 0)
-    return <p>You see no figures of the server: they are for those who may observe the project.</p>;
+    return <p>You may not see the server's figures: they need permission to observe the project.</p>;
   return (
     <>
-      <h2>At work</h2>
+      <h2>Work</h2>
       <Figures
-        label="At work"
+        label="Work"
         of={[
           { name: "Sessions driven", value: number(figureOf(metrics, "orgate_sessions_driven")), says: "here, now" },
           { name: "Queued", value: number(queued), says: "wait to be driven", tone: (queued ?? 0) > 0 ? "wait" : "plain" },
@@ -205,7 +205,7 @@ function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
         ]}
       />
       <p>
-        Whether the journal is what was written is told by <Link to="/journal">Verify</Link>.
+        <Link to="/journal">Verify</Link> checks that nobody altered the journal.
       </p>
     </>
   );

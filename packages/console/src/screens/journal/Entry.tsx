@@ -1,5 +1,5 @@
 /**
- * One entry by itself, of whatever stream: what halts, grants, schedules and policies left in the journal can be pointed at as well as what a session did.
+ * One entry of any stream: of a session, a halt, a grant, a schedule or a policy set.
  * O-9 as it is stored, with its hash, at an address that can be sent to somebody.
  */
 import { escapeHidden, isSessionStream, type SessionId, type StreamId } from "@orgate/core/vocab";
@@ -20,9 +20,9 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
       title={`${escapeHidden(stream)} · ${seq}`}
       lead={
         <>
-          <Link to="/journal">All of the journal</Link>
-          {seq > 1 ? <Link to={entryPath(stream, seq - 1)}>The one before</Link> : null}
-          {stored !== null ? <Link to={entryPath(stream, seq + 1)}>The one after</Link> : null}
+          <Link to="/journal">The journal</Link>
+          {seq > 1 ? <Link to={entryPath(stream, seq - 1)}>Previous entry</Link> : null}
+          {stored !== null ? <Link to={entryPath(stream, seq + 1)}>Next entry</Link> : null}
           {isSessionStream(stream) && stored !== null ? <Link to={sessionPath(stream, stored.seq)}>In its session</Link> : null}
         </>
       }
@@ -49,13 +49,13 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
   );
 }
 
-/** The policies that a decision was made under, as they stood then. */
+/** Links to the policies that a decision was made under. */
 function PoliciesThen({ session, seq }: Readonly<{ session: SessionId; seq: number }>) {
   const { digest = null, files = null } = useQuery("entryPolicies", { params: { session, seq } }).value ?? {};
   return digest === null ? null : (
     <p>
-      Decided under the policies <Link to={policySetPath(files ?? digest)}>{digest.slice(0, 12)}</Link>: their texts as they stood then, and
-      how they differ from now.
+      Decided under the policies <Link to={policySetPath(files ?? digest)}>{digest.slice(0, 12)}</Link>: their texts at the time, and the
+      difference to now.
     </p>
   );
 }

@@ -1,12 +1,13 @@
 /**
- * The journal as a whole: whether it is what was written, all of it to take away, and what is in it about whom and what.
- * A verification shows how far it is and what it found, with the head to keep elsewhere; entries are found by any of their facets, which stand in the address.
- * The kind of an entry is chosen from all kinds there are, grouped; what is chosen stands in the address.
- * O-9 every entry has an address of its own, of whatever stream it is.
+ * The whole journal: verify it, export it, search its entries.
+ * A verification shows its progress and its result, with the head to store elsewhere. Filters are part of the address; the kind is chosen from a grouped
+ * list of all kinds.
+ * O-9 every entry of every stream has an address.
  */
-import { createNarrator, toPhase } from "@orgate/core/journal/view";
+
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
-import { type OperationOutput, shapes } from "@orgate/core/wire";
+import { type OperationOutput, shapes } from "@orgate/protocol";
+import { createNarrator, toPhase } from "@orgate/protocol/view";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -28,7 +29,7 @@ import { Verify } from "./Verify.tsx";
 
 const FACETS = ["agent", "tool", "verdict", "policy", "label", "person", "kind"] as const;
 const VERDICTS = ["allow", "deny", "ask", "defer", "modify"] as const;
-/** Every kind there is, under the noun that it begins with. */
+/** All kinds, grouped by their first word. */
 const KINDS = [
   { value: "", text: "Any" },
   ...EVENT_KINDS.toSorted().map((kind) => ({ value: kind, text: kind, group: kind.split(".", 1)[0] ?? kind })),
@@ -79,10 +80,10 @@ function All({ query }: Pick<ScreenProps, "query">) {
   return (
     <Page
       title="Journal"
-      lead="Everything that happened, sealed entry by entry."
+      lead="Everything that happened, each entry sealed."
       aside={
         <a href="/api/v1/journal/export" download="journal.jsonl">
-          Export all of it
+          Export the journal
         </a>
       }
       fill
@@ -110,7 +111,7 @@ function All({ query }: Pick<ScreenProps, "query">) {
       </Fields>
       {behind > 0 ? (
         <p className={css.behind} role="status">
-          {behind} newer entries are being looked through…
+          {behind} newer entries are being searched…
         </p>
       ) : null}
       <PagedList
@@ -120,14 +121,14 @@ function All({ query }: Pick<ScreenProps, "query">) {
         idOf={({ position }) => String(position)}
         row={(one) => <Row of={one} />}
         estimate={34}
-        more="Older ones"
-        loading="Looking"
+        more="Load older entries"
+        loading="Searching"
       >
-        <Empty icon="search" title={isFiltered ? "No entry is about that" : "The journal is empty"}>
+        <Empty icon="search" title={isFiltered ? "No entry matches" : "The journal is empty"}>
           <p>
             {isFiltered
-              ? "Names are taken exactly as they are written. Take a filter away to see more."
-              : "It begins with the first thing that an agent does."}
+              ? "Names must match exactly. Remove a filter to see more."
+              : "Its first entries appear when an agent starts to work."}
           </p>
         </Empty>
       </PagedList>

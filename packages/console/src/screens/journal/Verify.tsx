@@ -1,6 +1,6 @@
-import { countNoun } from "@orgate/core/journal/view";
 import { escapeHidden } from "@orgate/core/vocab";
-import type { VerifyLine } from "@orgate/core/wire";
+import type { VerifyLine } from "@orgate/protocol";
+import { countNoun } from "@orgate/protocol/view";
 import { useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { Tag } from "../../parts/Tag.tsx";
@@ -32,9 +32,7 @@ export function Verify() {
 function Said({ state }: Readonly<{ state: State }>) {
   switch (state.kind) {
     case "before":
-      return (
-        <span>Checks every hash, chain and seal. With the head that it prints, kept elsewhere, nobody can take anything back unseen.</span>
-      );
+      return <span>Checks every hash, chain and seal. Store the printed head elsewhere, and nobody can remove an entry unnoticed.</span>;
     case "running":
       return (
         <>
@@ -54,7 +52,7 @@ function Said({ state }: Readonly<{ state: State }>) {
       const { ok, entries, streams, commits, writers, erased, textless, head, problems } = state.result;
       return (
         <>
-          <Tag tone={ok ? "ok" : "bad"}>{ok ? "everything holds" : "it does not hold"}</Tag>
+          <Tag tone={ok ? "ok" : "bad"}>{ok ? "intact" : "altered"}</Tag>
           <span>
             {countNoun(entries, "entry", "entries")} in {countNoun(streams, "stream")}, {countNoun(commits, "commit")} of{" "}
             {countNoun(writers, "writer")}

@@ -1,5 +1,5 @@
-/** A verification as it goes on: lines of JSON, read as they come. */
-import { API, type VerifyLine, verifyLine } from "@orgate/core/wire";
+/** Reads a running verification: lines of JSON, as they arrive. */
+import { API, type VerifyLine, verifyLine } from "@orgate/protocol";
 
 export async function* readVerification(): AsyncGenerator<VerifyLine> {
   const failed = (detail: string): VerifyLine => ({ kind: "failed", detail });
@@ -16,7 +16,7 @@ export async function* readVerification(): AsyncGenerator<VerifyLine> {
       isOver = read.data.kind !== "progress";
       yield read.data;
     }
-    if (!isOver) yield failed("the connection was lost before it was through");
+    if (!isOver) yield failed("the connection was lost before the verification ended");
   } catch {
     yield failed("the server cannot be reached");
   }

@@ -1,6 +1,6 @@
-import { countNoun } from "@orgate/core/journal/view";
 import { escapeHidden } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -42,14 +42,14 @@ export function Draft({ file, files, done }: Props) {
     setBusy("check");
     const came = await hub.call("checkPolicies", { body: { files: all } });
     setBusy(null);
-    if (came.kind === "problem") return toastProblem("It could not be checked", came.problem);
+    if (came.kind === "problem") return toastProblem("The draft could not be checked", came.problem);
     setChecked({ text, report: came.value });
   };
   const apply = async (): Promise<void> => {
     setBusy("apply");
     const came = await hub.call("applyPolicies", { body: { files: all, reason } });
     setBusy(null);
-    if (came.kind === "problem") return toastProblem("It was not applied", came.problem);
+    if (came.kind === "problem") return toastProblem("The draft was not applied", came.problem);
     drafts.drop(file.path);
     toast({ tone: "ok", title: "Applied", detail: came.value.changes.map(({ path, change }) => `${path} ${change}`).join(", ") });
     done();
@@ -81,7 +81,7 @@ export function Draft({ file, files, done }: Props) {
               done();
             }}
           >
-            Throw the draft away
+            Discard the draft
           </Button>
         ) : null}
         <Status isChanged={isChanged} isStale={begun.base !== file.text} report={report} hasReason={reason.trim() !== ""} />
@@ -97,15 +97,15 @@ type StatusProps = Readonly<{ isChanged: boolean; isStale: boolean; report: Repo
 function Status({ isChanged, isStale, report, hasReason }: StatusProps) {
   return (
     <span role="status">
-      {isChanged && isStale ? "The file has changed since this draft was begun: the diff is to what it says now. " : null}
+      {isChanged && isStale ? "The file changed after this draft was started: the diff is against the current file. " : null}
       {!isChanged
-        ? "Nothing is changed yet."
+        ? "No changes yet."
         : report === null
-          ? "Check it before it can be applied."
+          ? "Check the draft before you apply it."
           : report.ok
-            ? `It loads, and every decision table holds.${hasReason ? "" : " Say why before you apply it."}`
+            ? `The draft loads, and every decision table passes.${hasReason ? "" : " Say why before you apply it."}`
             : ""}
-      {report !== null && !report.ok ? <Tag tone="bad">{countNoun(report.problems.length, "thing is", "things are")} wrong</Tag> : null}
+      {report !== null && !report.ok ? <Tag tone="bad">{countNoun(report.problems.length, "problem")}</Tag> : null}
     </span>
   );
 }

@@ -1,7 +1,8 @@
 /** Shows what the policies would decide about one action. Nothing is done or recorded. */
-import { policyRef } from "@orgate/core/journal/view";
+
 import { escapeHiddenLines, type Json, type JsonObject, policyId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { policyRef } from "@orgate/protocol/view";
 import { type FormEvent, useId, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -35,8 +36,7 @@ export function Evaluate({ agent: given }: Readonly<{ agent: string }>) {
       <div className={css.decided} role="status">
         {found === null ? (
           <p>
-            Say what an agent wants to do. The policies in force answer, with the policies that decide and everything they read. Nothing is
-            done.
+            Describe an action. The policies in force decide it, and you see which policies decided and what they read. Nothing is done.
           </p>
         ) : found.kind === "wrong" ? (
           <p className={css.wrong}>{found.text}</p>
@@ -60,7 +60,7 @@ function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
     event.preventDefault();
     const read = readArgs(args);
     if (read === null) {
-      refuse("The arguments are no JSON object.");
+      refuse("The arguments are not a JSON object.");
       return;
     }
     const split = labels.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
@@ -75,14 +75,14 @@ function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
           <option key={name}>{name}</option>
         ))}
       </select>
-      <label htmlFor={`${id}b`}>Wants to</label>
+      <label htmlFor={`${id}b`}>Action</label>
       <input id={`${id}b`} list={`${id}known`} value={wanted} onChange={({ target }) => setAction(target.value)} />
       <datalist id={`${id}known`}>
         {actions.map((one) => (
           <option key={one} value={one} />
         ))}
       </datalist>
-      <label htmlFor={`${id}c`}>With the arguments (JSON)</label>
+      <label htmlFor={`${id}c`}>Arguments (JSON)</label>
       <textarea
         id={`${id}c`}
         rows={5}
@@ -91,22 +91,22 @@ function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
         disabled={!takesArgs}
         onChange={({ target }) => setArgs(target.value)}
       />
-      <label htmlFor={`${id}d`}>In a session labelled (comma between)</label>
+      <label htmlFor={`${id}d`}>Session labels (comma-separated)</label>
       <input id={`${id}d`} value={labels} placeholder="untrusted, pii" onChange={({ target }) => setLabels(target.value)} />
-      <label htmlFor={`${id}e`}>Opened at</label>
+      <label htmlFor={`${id}e`}>Session opened from</label>
       <select id={`${id}e`} value={surface} onChange={({ target }) => setSurface(SURFACES.find((one) => one === target.value) ?? "api")}>
         {SURFACES.map((one) => (
           <option key={one}>{one}</option>
         ))}
       </select>
       <Button type="submit" tone="first" busy={busy}>
-        What would be decided?
+        Decide
       </Button>
     </form>
   );
 }
 
-/** An agent, an action of it, and arguments: a skeleton of what the tool takes until somebody types. */
+/** The chosen agent, action and arguments. Until somebody types, the arguments are a skeleton from the tool's schema. */
 function useAction(given: string) {
   const agents = useQuery("agents", { query: { limit: 500 } }).value?.items ?? [];
   const [agent, setAgent] = useState(given);
@@ -149,11 +149,11 @@ function Decided({ told: { verdict, read } }: Readonly<{ told: OperationOutput<"
       {reason === null ? null : <p>{sentence(reason)}</p>}
       <h2>The verdict</h2>
       <CodeView text={escapeHiddenLines(JSON.stringify(verdict, null, 2))} language="json" label="The verdict" />
-      <h2>What it read</h2>
+      <h2>Data it read</h2>
       {Object.keys(read).length === 0 ? (
-        <p>Nothing: it was decided by who wants what alone.</p>
+        <p>Nothing: the agent and the action alone decided it.</p>
       ) : (
-        <CodeView text={escapeHiddenLines(JSON.stringify(read, null, 2))} language="json" label="What it read" />
+        <CodeView text={escapeHiddenLines(JSON.stringify(read, null, 2))} language="json" label="Data it read" />
       )}
     </>
   );
@@ -175,7 +175,7 @@ function skeleton(schema: JsonObject): string {
   return JSON.stringify(Object.fromEntries(required.map((name) => [name, example(objectIn(properties[name]))])), null, 2);
 }
 const objectIn = (value: unknown): JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}; // of a JSON Schema
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}; // within a JSON Schema
 function example(schema: JsonObject): Json {
   const [first] = Array.isArray(schema["enum"]) ? schema["enum"] : [];
   if (first !== undefined) return first;

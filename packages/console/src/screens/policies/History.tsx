@@ -1,10 +1,11 @@
 /**
- * The sets of policies that were in force: since when, by whom, why; what each said, how it differs, and applying it again.
- * The text of any recorded set is shown as it was, beside its difference to the files of now, and can be applied again with a reason.
+ * The history of policy sets: since when, by whom, why. A recorded set shows its text and its difference to the current files, and can be applied again
+ * with a reason.
  */
-import { countSet, setText } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput, Problem } from "@orgate/core/wire";
+import type { OperationOutput, Problem } from "@orgate/protocol";
+import { countSet, setText } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -24,7 +25,7 @@ type Row = OperationOutput<"policyHistory">["rows"][number];
 type KnownSet = OperationOutput<"policySet">;
 const TOPICS = ["policy.loaded", "policy.applied", "policy.refused"] as const;
 
-/** `set`: the one that is looked at. `before`: older entries than this one. */
+/** `set`: the set to show. `before`: only entries older than this one. */
 export function History({ files, set, before }: Readonly<{ files: PolicyFiles; set: string | null; before: string | null }>) {
   const asked = useQuery("policyHistory", { query: before === null ? { limit: 50 } : { limit: 50, before: Number(before) } }, TOPICS);
   if (set !== null) return <OneSet digest={set} files={files} />;
@@ -33,7 +34,7 @@ export function History({ files, set, before }: Readonly<{ files: PolicyFiles; s
   const { rows, next } = asked.value;
   if (rows.length === 0)
     return (
-      <Empty icon="policies" title="No policies were loaded so far">
+      <Empty icon="policies" title="No policies have been loaded yet">
         <p>The set that a server or a run works under is recorded before its first decision.</p>
       </Empty>
     );
@@ -128,8 +129,8 @@ function OneSet({ digest, files }: Readonly<{ digest: string; files: PolicyFiles
           Apply it again
         </Button>
       </div>
-      <h2>From this set to the files of now</h2>
-      {edits.length === 0 ? <p>The files of now say the same.</p> : edits.map((edit) => <Diff key={edit.path} edit={edit} />)}
+      <h2>From this set to the current files</h2>
+      {edits.length === 0 ? <p>The current files are the same.</p> : edits.map((edit) => <Diff key={edit.path} edit={edit} />)}
       {set.texts.map(({ path, text }) => (
         <section key={path} className={css.file}>
           <h2>{escapeHidden(path)}</h2>
@@ -143,7 +144,7 @@ function OneSet({ digest, files }: Readonly<{ digest: string; files: PolicyFiles
 
 type ApplyProps = Readonly<{ set: KnownSet; files: PolicyFiles; open: boolean; onClose(): void }>;
 
-/** The change is shown the way it will be made: from what is there now to the set. */
+/** Shows the change that will be made: from the current files to the set. */
 function ApplyDialog({ set, files, open, onClose }: ApplyProps) {
   const hub = useHub();
   const [reason, setReason] = useState("");
@@ -165,7 +166,7 @@ function ApplyDialog({ set, files, open, onClose }: ApplyProps) {
         <Field label="Why">
           {(id) => <input id={id} required maxLength={2_000} value={reason} onChange={({ target }) => setReason(target.value)} />}
         </Field>
-        <p>It is checked with its decision tables, decided as any other change, and journalled under your name.</p>
+        <p>It is checked with its decision tables, decided like any other change, and recorded under your name.</p>
       </Form>
     </Dialog>
   );

@@ -1,10 +1,11 @@
 /**
- * What may be done: the files, what is wrong with them, their decision tables, and what would be decided.
- * O-8 an error stands in its line; a draft is checked by the server's own loader before it can be applied, and is applied whole, as the diff that is shown.
+ * Policy files, their problems, decision tables, and test decisions.
+ * O-8 an error is shown in its line; the server's own loader checks a draft before it can be applied, and the whole shown diff is applied.
  */
-import { countNoun, countSet, policyRef, setText } from "@orgate/core/journal/view";
+
 import { escapeHidden, escapeHiddenLines, policyId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun, countSet, policyRef, setText } from "@orgate/protocol/view";
 import { useMemo, useState } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -48,7 +49,7 @@ export default function Policies({ query }: ScreenProps) {
         tabs={[
           { id: "files", title: "Files", count: problems.length + warnings.length },
           { id: "cases", title: "Decision tables", count: failed },
-          { id: "evaluate", title: "What would be decided" },
+          { id: "evaluate", title: "Test a decision" },
           { id: "history", title: "History" },
         ]}
       >
@@ -79,7 +80,7 @@ function Lead({ files: { problems, files }, inForce }: Readonly<{ files: PolicyF
   const own = (inForce?.policies ?? []).flatMap(({ file, agents }) => (below.has(file) ? [] : agents.map((agent) => `${file}#${agent}`)));
   return (
     <span className={css.lead}>
-      {problems.length > 0 ? <Tag tone="bad">not loadable: what was in force goes on</Tag> : <Tag tone="ok">in force</Tag>}
+      {problems.length > 0 ? <Tag tone="bad">cannot be loaded: the previous set stays in force</Tag> : <Tag tone="ok">in force</Tag>}
       <span>{setText(countSet([...below, ...own]))}</span>
       {digest === null ? null : (
         <span>
@@ -119,7 +120,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
     ) : (
       <Empty icon="policies" title="There are no policies">
         <p>
-          Without one nothing runs. <code>orgate init</code> writes starter policies.
+          Without policies nothing runs. <code>orgate init</code> writes starter policies.
         </p>
       </Empty>
     );
@@ -138,9 +139,9 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
         <div className={css.head}>
           <h2>{escapeHidden(file.path)}</h2>
           {file.shadow ? <Tag tone="note">shadow: recorded, never enforced</Tag> : null}
-          {file.surface === null ? <Tag>everywhere</Tag> : <Tag>sessions of {file.surface}</Tag>}
+          {file.surface === null ? <Tag>everywhere</Tag> : <Tag>sessions from {file.surface}</Tag>}
           <Button size="small" icon={isEditing ? "close" : "edit"} onClick={() => setEditing(!isEditing)}>
-            {isEditing ? "Leave the draft" : hasDraft ? "Go on with the draft" : "Edit a draft"}
+            {isEditing ? "Close the draft" : hasDraft ? "Continue the draft" : "Edit a draft"}
           </Button>
         </div>
         {isEditing ? (
@@ -162,7 +163,7 @@ function FilesPane({ files, inForce, at, policy, agent, reload }: PaneProps) {
   );
 }
 
-/** A rule of an agent's own file, which is changed with its agent and not here. */
+/** A rule in an agent's own file: it is changed with the agent, not here. */
 function OwnRule({ of: { id, file, line, agents, effect, shadow } }: Readonly<{ of: InForce[number] }>) {
   return (
     <div className={css.file}>
@@ -174,7 +175,7 @@ function OwnRule({ of: { id, file, line, agents, effect, shadow } }: Readonly<{ 
       </div>
       <p>
         <code>{id}</code> is a rule of the file of <strong>{agents.join(", ")}</strong>.{" "}
-        <code>orgate agents explain {agents[0] ?? ""}</code> shows it as the Cedar that it is.
+        <code>orgate agents explain {agents[0] ?? ""}</code> shows its Cedar text.
       </p>
       <Button size="small" onClick={() => setQuery({ policy: null })}>
         Show all policies
@@ -183,23 +184,23 @@ function OwnRule({ of: { id, file, line, agents, effect, shadow } }: Readonly<{ 
   );
 }
 
-/** What is shown is about one agent. */
+/** Says that only policies of one agent are shown. */
 function About({ agent, policies, files }: Readonly<{ agent: string; policies: number; files: number }>) {
   return (
     <div className={css.head}>
       <span>
         {policies === 0 ? (
           <>
-            No policy can decide for <strong>{agent}</strong>: all that it wants to do is denied.
+            No policy applies to <strong>{agent}</strong>: everything it proposes is denied.
           </>
         ) : (
           <>
-            {countNoun(policies, "policy", "policies")} in {countNoun(files, "file")} can decide for <strong>{agent}</strong>.
+            {countNoun(policies, "policy", "policies")} in {countNoun(files, "file")} apply to <strong>{agent}</strong>.
           </>
         )}
       </span>
       <Button size="small" onClick={() => setQuery({ show: "evaluate" })}>
-        What would be decided
+        Test a decision
       </Button>
       <Button size="small" onClick={() => setQuery({ agent: null })}>
         Show all policies
@@ -220,8 +221,7 @@ function Reading({ file, files, line }: Readonly<{ file: PolicyFile; files: Poli
     <>
       {marks.length === 0 ? null : (
         <p role="alert" className={css.wrong}>
-          {marks.length === 1 ? "Something is wrong in this file" : `${marks.length} things are wrong in this file`}, first in line{" "}
-          {marks[0]?.line}: {marks[0]?.message}
+          {countNoun(marks.length, "problem")} in this file, first in line {marks[0]?.line}: {marks[0]?.message}
         </p>
       )}
       <CodeView text={escapeHiddenLines(file.text)} language={file.table ? "json" : "cedar"} label={file.path} marks={marks} line={line} />
@@ -258,7 +258,7 @@ function InFile({ inForce, policy, agent }: Readonly<{ inForce: InForce; policy:
   if (inForce.length === 0) return null;
   return (
     <>
-      <h3>Policies in it{agent === null ? "" : ` that can decide for ${agent}`}</h3>
+      <h3>Policies in it{agent === null ? "" : ` that apply to ${agent}`}</h3>
       <ul className={css.rows}>
         {inForce.map(({ id, effect, line, annotations }) => (
           <li key={id} aria-current={id === policy}>
@@ -287,7 +287,7 @@ function Cases({ cases }: Readonly<{ cases: PolicyFiles["cases"] }>) {
     return (
       <Empty icon="policies" title="No decision tables">
         <p>
-          Beside <code>x.cedar</code>, a file <code>x.cases.json</code> says what is to be decided: it is checked whenever the policies
+          Beside <code>x.cedar</code>, a file <code>x.cases.json</code> states the expected decisions: it is checked whenever the policies
           load.
         </p>
       </Empty>
@@ -298,13 +298,13 @@ function Cases({ cases }: Readonly<{ cases: PolicyFiles["cases"] }>) {
       <h2>
         {escapeHidden(file)}{" "}
         <Tag tone={rows.every(({ passed }) => passed) ? "ok" : "bad"}>
-          {rows.filter(({ passed }) => passed).length} of {rows.length} hold
+          {rows.filter(({ passed }) => passed).length} of {rows.length} pass
         </Tag>
       </h2>
       <ul className={css.rows}>
         {rows.map(({ name, passed, detail, line }) => (
           <li key={`${line}:${name}`}>
-            <Tag tone={passed ? "ok" : "bad"}>{passed ? "holds" : "fails"}</Tag>
+            <Tag tone={passed ? "ok" : "bad"}>{passed ? "passes" : "fails"}</Tag>
             <button type="button" className={css.go} onClick={() => setQuery({ show: null, file, policy: null })}>
               {escapeHidden(name)}
             </button>

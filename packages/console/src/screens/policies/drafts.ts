@@ -1,12 +1,12 @@
 /**
- * Drafts of policies, kept in this tab until they are applied or thrown away: whoever looks something up elsewhere, or loads the page again, finds them.
- * O-7 a draft is never lost by leaving it; whoever signs out leaves none to the next person at the screen.
+ * Policy drafts, kept in this tab until they are applied or discarded, across navigation and reloads.
+ * O-7 leaving a draft never loses it; signing out deletes all drafts.
  */
 
 import { useCell } from "../../state/cell.ts";
 import { type UnsentTexts, unsentTexts } from "../../state/unsent.ts";
 
-/** `base`: what the file said when it was begun. */
+/** `base`: the file's text when the draft was started. */
 export type PolicyDraft = Readonly<{ text: string; base: string }>;
 
 const nameOf = (path: string): string => `policy.${path}`;
@@ -14,7 +14,7 @@ const nameOf = (path: string): string => `policy.${path}`;
 export function openDrafts(kept: UnsentTexts) {
   return {
     of: (path: string): PolicyDraft | null => readKept(kept.of(nameOf(path))),
-    /** What is as it was is no draft. */
+    /** A text equal to its base is no draft. */
     keep: (path: string, { text, base }: PolicyDraft): void =>
       text === base ? kept.drop(nameOf(path)) : kept.keep(nameOf(path), JSON.stringify([text, base])),
     drop: (path: string): void => kept.drop(nameOf(path)),
@@ -33,7 +33,7 @@ function readKept(stored: string | null): PolicyDraft | null {
 }
 
 export const drafts = openDrafts(unsentTexts);
-/** Whether there is one of a file. */
+/** Whether a file has a draft. */
 export function useDraft(path: string): boolean {
   useCell(unsentTexts.changes);
   return drafts.of(path) !== null;

@@ -1,13 +1,13 @@
-/** Two sets of policies, file by file, as they are shown beside each other. */
-import { diffLines, type EditView, withContext } from "@orgate/core/journal/view";
+/** Compares two policy sets, file by file. */
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { diffLines, type EditView, withContext } from "@orgate/protocol/view";
 
 export type PolicyFiles = OperationOutput<"policyFiles">;
 export type PolicyFile = PolicyFiles["files"][number];
 export type PolicyText = Readonly<{ path: string; text: string }>;
 
-/** One per file that differs, by path. A file that only one of the sets has is shown whole. */
+/** One edit per file that differs, sorted by path. A file that only one set has is shown whole. */
 export function editsBetween(before: readonly PolicyText[], after: readonly PolicyText[]): readonly EditView[] {
   const [old, next] = [before, after].map((files) => new Map(files.map(({ path, text }) => [path, text])));
   const paths = [...new Set([...before, ...after].map(({ path }) => path))].sort();
@@ -18,7 +18,7 @@ export function editsBetween(before: readonly PolicyText[], after: readonly Poli
   });
 }
 
-/** What an apply can put in place: rules of agents' own files are changed with their agents. */
+/** Files that can be applied. Rules in agents' own files change with their agents. */
 export const appliable = <T extends PolicyText>(files: readonly T[]): readonly T[] =>
   files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));
 

@@ -1,6 +1,6 @@
-/** One more schedule, on behalf of whoever adds it. What is wrong with it is said by the server, in the form. */
-import { cronWords } from "@orgate/core/journal/view";
-import type { Problem } from "@orgate/core/wire";
+/** Adds a schedule that runs as the person who adds it. The server's objections are shown in the form. */
+import type { Problem } from "@orgate/protocol";
+import { cronWords } from "@orgate/protocol/view";
 import { useState } from "react";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Dialog } from "../../parts/forms/Dialog.tsx";
@@ -20,13 +20,13 @@ export function AddDialog({ open, onClose }: Readonly<{ open: boolean; onClose()
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const OVERLAPS = [
   ["skip", "skip the next"],
-  ["queue", "let the next wait"],
-  ["parallel", "run both"],
+  ["queue", "queue the next"],
+  ["parallel", "run both in parallel"],
 ] as const;
 const MISSED = [
-  ["once", "make up for once"],
+  ["once", "fire once, late"],
   ["skip", "skip"],
-  ["all", "make up for each"],
+  ["all", "fire each, late"],
 ] as const;
 
 type Given = Readonly<{
@@ -74,7 +74,7 @@ function AddForm({ onClose }: Readonly<{ onClose(): void }>) {
       },
     });
     if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: "Added", detail: `${came.value.schedule} fires on your behalf` });
+    toast({ tone: "ok", title: "Added", detail: `${came.value.schedule} runs on your behalf` });
     onClose();
     navigate(schedulePath(came.value.schedule));
     return null;
@@ -105,7 +105,7 @@ function AddForm({ onClose }: Readonly<{ onClose(): void }>) {
           )}
         </Field>
       </TwoColumns>
-      <Field label="What it is told">
+      <Field label="Message to the agent">
         {(id) => (
           <textarea
             id={id}
@@ -133,12 +133,10 @@ function HowFields({ given, set }: FieldsProps) {
           <input id={id} required spellCheck={false} value={given.timezone} onChange={({ target }) => set({ timezone: target.value })} />
         )}
       </Field>
-      <Field label="While one still runs">
+      <Field label="If the previous one still runs">
         {(id) => <Choices id={id} of={OVERLAPS} at={given.overlap} choose={(overlap) => set({ overlap })} />}
       </Field>
-      <Field label="Times nobody served">
-        {(id) => <Choices id={id} of={MISSED} at={given.missed} choose={(missed) => set({ missed })} />}
-      </Field>
+      <Field label="Missed times">{(id) => <Choices id={id} of={MISSED} at={given.missed} choose={(missed) => set({ missed })} />}</Field>
     </TwoColumns>
   );
 }
@@ -151,7 +149,7 @@ function WhenFields({ given, set }: FieldsProps) {
         <Field label="When">
           {(id) => (
             <select id={id} value={given.how} onChange={({ target }) => set({ how: target.value === "at" ? "at" : "cron" })}>
-              <option value="cron">again and again (cron)</option>
+              <option value="cron">repeatedly (cron)</option>
               <option value="at">once, at</option>
             </select>
           )}

@@ -1,7 +1,7 @@
-/** One schedule: how it stands, what one may do about it, and what became of it so far. */
-import { scheduleLine } from "@orgate/core/journal/view";
+/** One schedule: status, actions, history. */
 import { isEventKind, principalName, type SessionId } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
+import { scheduleLine } from "@orgate/protocol/view";
 import { type ReactNode, useState } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -57,7 +57,7 @@ export function ScheduleDetail({ schedule }: Readonly<{ schedule: string }>) {
       <Trouble of={of} />
       <div className={css.columns}>
         <section aria-labelledby="stands">
-          <h2 id="stands">How it stands</h2>
+          <h2 id="stands">Status</h2>
           <Standing of={of} />
         </section>
         <History schedule={schedule} />
@@ -68,7 +68,7 @@ export function ScheduleDetail({ schedule }: Readonly<{ schedule: string }>) {
 
 const Back = () => <Link to="/schedules">All schedules</Link>;
 
-/** What is wrong, and what to do about it, before anything else. */
+/** Failures and their remedy, shown first. */
 function Trouble({ of }: Readonly<{ of: ListedSchedule }>) {
   const { state, failures, setAside, last } = of;
   if (state !== "stopped" && setAside.length === 0) return null;
@@ -78,11 +78,11 @@ function Trouble({ of }: Readonly<{ of: ListedSchedule }>) {
       <p>
         {state === "stopped" ? (
           <>
-            <strong>It has stopped</strong> after {failures === 1 ? "one firing that failed" : `${failures} firings in a row that failed`}.
-            Look at what went wrong, mend it, and resume it.
+            <strong>It has stopped</strong> after {failures === 1 ? "one failed firing" : `${failures} failed firings in a row`}. Look at
+            what went wrong, fix it, and resume it.
           </>
         ) : (
-          <>Firings that failed each time they were tried were set aside.</>
+          <>Some firings failed on every attempt.</>
         )}
       </p>
       {latest === undefined ? (
@@ -90,10 +90,10 @@ function Trouble({ of }: Readonly<{ of: ListedSchedule }>) {
           <Link to={sessionPath(last.session)}>The last firing</Link>
         )
       ) : (
-        <ul aria-label="Set aside">
+        <ul aria-label="Failed firings">
           {setAside.slice(0, 5).map(({ dueAt, session }) => (
             <li key={session}>
-              <Tag tone="bad">set aside</Tag> due <Time at={dueAt} />: <Link to={sessionPath(session)}>{session}</Link>{" "}
+              <Tag tone="bad">failed</Tag> due <Time at={dueAt} />: <Link to={sessionPath(session)}>{session}</Link>{" "}
               {of.may.run ? <Again schedule={of.schedule} dueAt={dueAt} /> : null}
             </li>
           ))}
@@ -165,7 +165,7 @@ function Standing({ of }: Readonly<{ of: ListedSchedule }>) {
         <Link to={chatWithPath(spec.agent)}>{spec.agent}</Link>, on behalf of {spec.owner}
       </span>,
     ],
-    ["Says", <ExactText key="says" text={spec.input} />],
+    ["Message", <ExactText key="says" text={spec.input} />],
     ...(spec.when.kind === "cron" ? [["Cron", <code key="cron">{`${spec.when.cron} ${spec.when.timezone}`}</code>] as const] : []),
     ["While one runs", `the next ${describeOverlap(spec)}`],
     ["Missed times", describeMissed(spec)],
@@ -179,7 +179,7 @@ function Standing({ of }: Readonly<{ of: ListedSchedule }>) {
 }
 
 const failureWords = ({ retries, failures }: ListedSchedule["spec"]): string =>
-  `${retries === 0 ? "is not tried again" : `is tried again ${retries === 1 ? "once" : `${retries} times`}`}, then set aside${
+  `${retries === 0 ? "is not retried" : `is retried ${retries === 1 ? "once" : `${retries} times`}`}, then it counts as failed${
     failures === 0 ? "" : `; ${failures} in a row stop it`
   }`;
 
@@ -187,31 +187,31 @@ function Firing({ session, ending }: Readonly<{ session: SessionId; ending: stri
   return (
     <>
       <Link to={sessionPath(session)}>{session}</Link>{" "}
-      {ending === null ? <Tag tone="act">not over</Tag> : <Tag tone={endingTone(ending)}>{ending}</Tag>}
+      {ending === null ? <Tag tone="act">running</Tag> : <Tag tone={endingTone(ending)}>{ending}</Tag>}
     </>
   );
 }
 
-// ── what one may do ──
+// ── actions ──
 
 const ENDINGS = {
   pause: {
     route: "pauseSchedule",
     does: "Pause",
     done: "Paused",
-    says: "Nothing of it fires, in any process, until somebody resumes it. What runs goes on; what is due meanwhile is not made up for.",
+    says: "It does not fire in any process until somebody resumes it. Running sessions continue; times that pass meanwhile are not made up for.",
   },
   resume: {
     route: "resumeSchedule",
     does: "Resume",
     done: "Resumed",
-    says: "It fires again at its times, from now on: what was due meanwhile is not made up for.",
+    says: "It fires again at its times from now on. Times that passed meanwhile are not made up for.",
   },
   remove: {
     route: "removeSchedule",
     does: "Remove",
     done: "Removed",
-    says: "It fires no more. What it did stays in the journal; one of the same name can be added again.",
+    says: "It no longer fires. Its history stays in the journal; a schedule of the same name can be added again.",
   },
 } as const;
 
@@ -228,7 +228,7 @@ function Doing({ of, reload }: DoingProps) {
     const came = await hub.call("runSchedule", at);
     setBusy(null);
     if (came.kind === "problem") return toastProblem("It was not fired", came.problem);
-    toast({ tone: "ok", title: "Fired", detail: "beside its times; its session is under Last" });
+    toast({ tone: "ok", title: "Fired", detail: "in addition to its times; its session is under Last" });
     reload();
   };
   const change = async (how: keyof typeof ENDINGS, reason: string): Promise<Problem | null> => {
@@ -239,7 +239,7 @@ function Doing({ of, reload }: DoingProps) {
     else reload();
     return null;
   };
-  if (!may.edit && !may.run) return <span className={css.small}>You may look at it. The policies say who may change or run it.</span>;
+  if (!may.edit && !may.run) return <span className={css.small}>You may read it. The policies decide who may change or run it.</span>;
   return (
     <>
       {may.run ? (
@@ -274,7 +274,7 @@ function Doing({ of, reload }: DoingProps) {
   );
 }
 
-// ── what became of it ──
+// ── history ──
 
 const PAGE = 30;
 
@@ -287,11 +287,11 @@ function History({ schedule }: Readonly<{ schedule: string }>) {
     key: schedule,
     idOf: ({ seq }) => seq,
     read: (cursor) => hub.call("scheduleHistory", { ...asked, query: { limit: PAGE, cursor } }),
-    failed: "Its past could not be read",
+    failed: "Its history could not be read",
   });
   return (
     <section aria-labelledby="past">
-      <h2 id="past">What became of it</h2>
+      <h2 id="past">History</h2>
       {queryFallback(first) ?? (
         <ol className={css.history} aria-label="History">
           {items.map(({ seq, at, event }) => (
@@ -319,7 +319,7 @@ function History({ schedule }: Readonly<{ schedule: string }>) {
 
 function Happened({ event: e }: Readonly<{ event: ScheduleEvent }>) {
   const { kind }: Readonly<{ kind: string }> = e;
-  if (!isEventKind(kind)) return kind; // of a newer server
+  if (!isEventKind(kind)) return kind; // from a newer server
   switch (e.kind) {
     case "schedule.fired":
       return (
@@ -332,11 +332,11 @@ function Happened({ event: e }: Readonly<{ event: ScheduleEvent }>) {
       return (
         <>
           Ended: <Firing session={e.session} ending={e.ending ?? "lost"} />{" "}
-          {e.result === "set-aside" ? <Tag tone="bad">set aside</Tag> : null}
+          {e.result === "set-aside" ? <Tag tone="bad">failed for good</Tag> : null}
           {e.retryAt === null ? null : (
             <>
               {" "}
-              tried again <Time at={e.retryAt} />
+              retried <Time at={e.retryAt} />
             </>
           )}
         </>
@@ -366,10 +366,14 @@ function Happened({ event: e }: Readonly<{ event: ScheduleEvent }>) {
     case "schedule.queued":
       return (
         <>
-          Due <Time at={e.dueAt} />, waits for the one before it
+          Due <Time at={e.dueAt} />, waits for the previous firing
         </>
       );
-    default:
+    case "schedule.declared":
+    case "schedule.removed":
+    case "schedule.paused":
+    case "schedule.resumed":
+    case "schedule.stopped":
       return scheduleLine(e).text;
   }
 }

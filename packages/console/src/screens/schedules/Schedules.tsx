@@ -1,7 +1,7 @@
 /**
- * What begins without a person: schedules, and webhooks.
- * What needs somebody comes first; each says in words when it fires, when next on one's own clock, and what became of the last one; what one may not
- *     do is not offered.
+ * Schedules and webhooks: work that starts without a person.
+ * Schedules that need attention come first. Each says in words when it fires, its next time on the viewer's clock, and how the last firing ended. Buttons
+ * for forbidden actions are left out.
  */
 import { memo, useEffect, useState } from "react";
 import { usePages } from "../../link/pages.ts";
@@ -42,7 +42,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
   return (
     <Page
       title="Schedules"
-      lead="What agents do without being asked: at set times, and when another system says so."
+      lead="Work that agents start by themselves: at set times, or when another system calls."
       aside={
         mayAdd ? (
           <Button icon="plus" onClick={() => setAdding(true)}>
@@ -53,7 +53,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
       fill
     >
       <Tabs
-        label="What begins by itself"
+        label="Schedules and webhooks"
         at={tab}
         choose={(to) => setQuery({ tab: to === "schedules" ? null : to, state: null, agent: null, text: null })}
         tabs={[
@@ -132,15 +132,15 @@ function useAgainWhenDue(items: readonly Schedule[], reload: () => void): void {
 
 function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
   return isFiltered ? (
-    <Empty icon="search" title="No schedule fits">
-      <p>Take a filter away to see more.</p>
+    <Empty icon="search" title="No schedule matches">
+      <p>Remove a filter to see more.</p>
       <Button onClick={() => setQuery({ state: null, agent: null, text: null })}>Show all</Button>
     </Empty>
   ) : (
-    <Empty icon="schedules" title="Nothing fires by itself">
+    <Empty icon="schedules" title="No schedules">
       <p>
-        A schedule stands in <code>orgate.toml</code>, beside an agent or in a <code>.symbi</code> file; or add one here, or with{" "}
-        <code>orgate schedules add</code>. Each firing is a session of its own, decided by the policies like any other.
+        A schedule is declared in <code>orgate.toml</code>, beside an agent or in a <code>.symbi</code> file; or add one here, or with{" "}
+        <code>orgate schedules add</code>. Each firing opens a session, governed by the policies like any other.
       </p>
     </Empty>
   );
@@ -196,7 +196,7 @@ function Last({ of: { last } }: Readonly<{ of: Schedule }>) {
       <Link to={sessionPath(last.session)}>
         <Time at={last.at} />
       </Link>{" "}
-      {last.ending === null ? <Tag tone="act">not over</Tag> : <Tag tone={endingTone(last.ending)}>{last.ending}</Tag>}
+      {last.ending === null ? <Tag tone="act">running</Tag> : <Tag tone={endingTone(last.ending)}>{last.ending}</Tag>}
     </>
   );
 }

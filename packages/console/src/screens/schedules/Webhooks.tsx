@@ -1,8 +1,8 @@
 /**
- * Where other systems reach agents. The question it answers: did it arrive, and what became of it?
- * A delivery that was taken leads to its session; what was not says why; somebody who cannot sign shows as a number.
+ * Webhooks: did a delivery arrive, and what happened to it?
+ * An accepted delivery links to its session, a rejected one says why, and unsigned ones are counted.
  */
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -39,17 +39,17 @@ export function Webhooks() {
       estimate={180}
       more="Load more"
     >
-      <Empty icon="link" title="No other system reaches an agent">
+      <Empty icon="link" title="No webhooks">
         <p>
-          A webhook stands in <code>orgate.toml</code> (<code>[webhooks.NAME]</code>), beside an agent or in a <code>.symbi</code> file: a
-          path, who sends, and the secret they sign with. Each delivery opens one session, labelled <code>untrusted</code>.
+          A webhook is declared in <code>orgate.toml</code> (<code>[webhooks.NAME]</code>), beside an agent or in a <code>.symbi</code>{" "}
+          file: a path, who sends, and the secret they sign with. Each delivery opens one session, labelled <code>untrusted</code>.
         </p>
       </Empty>
     </PagedList>
   );
 }
 
-/** What is not taken is no entry of the journal, and is not told by itself. */
+/** A rejected delivery is no journal entry, so it is polled. */
 function useEachTick(reload: () => void): void {
   const now = useNow();
   // biome-ignore lint/correctness/useExhaustiveDependencies: with each tick
@@ -83,10 +83,10 @@ function Counted({ told }: Readonly<{ told: Hook["told"] }>) {
   return (
     <p className={css.counted}>
       <span>
-        Since the server was started (<Time at={since} />
-        ): {accepted} taken, {known} had come before, {ignored} left out by the filter
+        Since the server started (<Time at={since} />
+        ): {accepted} accepted, {known} duplicate, {ignored} filtered out
       </span>
-      {refused === 0 ? null : <Tag tone="bad">{refused} not taken</Tag>}
+      {refused === 0 ? null : <Tag tone="bad">{refused} rejected</Tag>}
       {unsigned === 0 || unsignedAt === null ? null : (
         <Tag tone="bad">
           {unsigned} not signed with its secret, the last <Time at={unsignedAt} />
@@ -97,10 +97,10 @@ function Counted({ told }: Readonly<{ told: Hook["told"] }>) {
 }
 
 const WHAT: Readonly<Record<Delivery["what"], readonly [Tone, string]>> = {
-  accepted: ["ok", "taken"],
-  known: ["plain", "had come before"],
-  ignored: ["plain", "left out by the filter"],
-  refused: ["bad", "not taken"],
+  accepted: ["ok", "accepted"],
+  known: ["plain", "duplicate"],
+  ignored: ["plain", "filtered out"],
+  refused: ["bad", "rejected"],
 };
 
 function Deliveries({ of: { agent, webhook, told } }: Readonly<{ of: Hook }>) {
@@ -116,7 +116,7 @@ function Deliveries({ of: { agent, webhook, told } }: Readonly<{ of: Hook }>) {
         <Sentence text={asked.problem.detail} />
       </p>
     );
-  if (asked.value.items.length === 0) return <p className={css.small}>Nothing has come yet.</p>;
+  if (asked.value.items.length === 0) return <p className={css.small}>No deliveries yet.</p>;
   return (
     <ol className={css.history} aria-label={`Last deliveries to ${webhook}`}>
       {asked.value.items.map((one) => (

@@ -1,7 +1,7 @@
-/** What stood at an entry, and the entry itself as it is stored. */
-import { type SessionView, tokensText } from "@orgate/core/journal/view";
+/** The session's state at an entry, and the stored entry. */
 import type { SessionId } from "@orgate/core/vocab";
-import type { Item } from "@orgate/core/wire";
+import type { Item } from "@orgate/protocol";
+import { type SessionView, tokensText } from "@orgate/protocol/view";
 import { useDeferredValue, useMemo } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Facts } from "../../parts/charts/Figures.tsx";
@@ -52,7 +52,7 @@ export function StatePane({ session, items, at }: Readonly<{ session: SessionId;
           ["Used so far", `${tokensText(view.totals, countText)}; ${costText(view.totals.micros)}`],
         ]}
       />
-      <h2>Said and done up to here</h2>
+      <h2>Conversation up to here</h2>
       <ol className={css.lately}>
         {view.items.slice(-LATELY).map((item) => (
           <li key={item.key}>{lately(item)}</li>

@@ -1,10 +1,12 @@
 /**
- * One session: its timeline, every entry, and what stood at any of them.
- * Every entry has its line, in order; stepping shows the state as of that entry, its raw form with its hash, and can fork from there. Where one is stands in the address.
+ * One session: its timeline, every entry, and the state at each.
+ * Every entry has a line, in order. Stepping shows the state as of an entry and its raw form with its hash; a fork can start there. The address names the
+ * current entry.
  * A session of ten thousand entries has at most 600 elements on the page.
  */
-import { type SessionView, sessionTitle, tokensText } from "@orgate/core/journal/view";
-import { isSessionId, type Seq, type SessionId, seq as toSeq } from "@orgate/core/vocab";
+
+import { isSessionId, type Seq, type SessionId, sessionTitle, seq as toSeq } from "@orgate/core/vocab";
+import { type SessionView, tokensText } from "@orgate/protocol/view";
 import { memo, useCallback, useState } from "react";
 import { useHub } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
@@ -31,7 +33,7 @@ export function SessionScreen({ session, query }: Readonly<{ session: string; qu
   if (!isSessionId(session))
     return (
       <Page title="Session">
-        <Empty icon="sessions" title="This is no session's name">
+        <Empty icon="sessions" title="This is not a session id">
           <p>
             They look like <code>s_1a2b3c4d</code>. <Link to="/sessions">All sessions</Link>
           </p>
@@ -64,9 +66,9 @@ function Told({ session, wanted, tab }: Given) {
   };
   useShortcuts([
     { keys: "j", says: "Next entry", run: () => by(1), repeats: true },
-    { keys: "k", says: "Entry before", run: () => by(-1), repeats: true },
+    { keys: "k", says: "Previous entry", run: () => by(-1), repeats: true },
     { keys: "n", says: "Next turn", run: () => toTurn(1), repeats: true },
-    { keys: "p", says: "Turn before", run: () => toTurn(-1), repeats: true },
+    { keys: "p", says: "Previous turn", run: () => toTurn(-1), repeats: true },
     { keys: "e", says: "State or raw entry", run: () => setQuery({ show: tab === "entry" ? null : "entry" }) },
   ]);
 
@@ -88,7 +90,7 @@ function Told({ session, wanted, tab }: Given) {
             count={last}
             keyAt={(i) => String(rows[i]?.seq ?? i)}
             estimate={LINE_PX}
-            goTo={goTo ?? (wanted >= 1 && (wanted <= last || feed.caughtUp) ? at - 1 : null)} // not after the end of what is still coming
+            goTo={goTo ?? (wanted >= 1 && (wanted <= last || feed.caughtUp) ? at - 1 : null)} // not past the end while entries still arrive
             onStep={by}
             row={(i) => {
               const one = rows[i];
@@ -99,7 +101,7 @@ function Told({ session, wanted, tab }: Given) {
           />
           <div className={css.detail}>
             <Tabs
-              label="What is shown of the entry"
+              label="State or raw entry"
               at={tab}
               choose={(to) => setQuery({ show: to === "entry" ? "entry" : null })}
               tabs={[
@@ -155,8 +157,10 @@ function Lead({ view }: Readonly<{ view: SessionView }>) {
           opened <Time at={view.openedAt} />
         </span>
       )}
-      {view.parent === null ? null : <Link to={sessionPath(view.parent)}>works for another</Link>}
-      {view.forkedFrom === null ? null : <Link to={sessionPath(view.forkedFrom.session, view.forkedFrom.at)}>forked from another</Link>}
+      {view.parent === null ? null : <Link to={sessionPath(view.parent)}>sub-agent of another session</Link>}
+      {view.forkedFrom === null ? null : (
+        <Link to={sessionPath(view.forkedFrom.session, view.forkedFrom.at)}>forked from another session</Link>
+      )}
       {view.labels.map((label) => (
         <Tag key={label} tone="bad">
           {label}
@@ -178,7 +182,7 @@ function Doing({ session, at }: Readonly<{ session: SessionId; at: EntryRow | nu
     toast({
       tone: "ok",
       title: "Forked",
-      detail: `what was said up to entry ${at.seq} goes on in a session of its own; this one is as it was`,
+      detail: `a new session continues from entry ${at.seq}; this one is unchanged`,
     });
     navigate(chatPath(came.value.session));
   };
@@ -200,7 +204,7 @@ type Steps = Readonly<{ at: number; last: number; row: EntryRow | null; by(n: nu
 function Stepping({ at, last, row, by, to }: Steps) {
   return (
     <div className={css.stepping}>
-      <Button size="small" aria-label="Entry before" disabled={at <= 1} onClick={() => by(-1)}>
+      <Button size="small" aria-label="Previous entry" disabled={at <= 1} onClick={() => by(-1)}>
         ←
       </Button>
       <input
@@ -222,7 +226,7 @@ function Stepping({ at, last, row, by, to }: Steps) {
   );
 }
 
-/** Of a line that does not wrap. Each row that is another than expected has the places of all below it worked out anew. */
+/** Height of a line that does not wrap. A row with another height makes the list recompute all rows below it. */
 const LINE_PX = 27;
 
 type LineProps = Readonly<{ row: EntryRow; isHere: boolean; start: number; choose(seq: number, scroll?: boolean): void }>;
@@ -234,7 +238,7 @@ const EntryLine = memo(function EntryLine({ row, isHere, start, choose }: LinePr
       type="button"
       className={`${css.line} ${phase === null ? "" : tones[phase]} ${css[line.tone]}`}
       aria-current={isHere}
-      tabIndex={isHere ? 0 : -1} // the list is one stop for Tab, however long it is; arrows go through it
+      tabIndex={isHere ? 0 : -1} // the list is one stop for Tab, however long it is; arrow keys move inside
       onClick={() => choose(toSeq(seq), false)}
       title={`${kind} · ${exactTime(at)}`}
     >
@@ -248,7 +252,7 @@ const EntryLine = memo(function EntryLine({ row, isHere, start, choose }: LinePr
   );
 });
 
-/** How long after the start. */
+/** Time since the start. */
 function clockAfter(ms: number): string {
   if (ms < 1_000) return `+${Math.max(0, Math.round(ms))} ms`;
   if (ms < 100_000) return `+${(ms / 1_000).toFixed(2)} s`;

@@ -1,6 +1,6 @@
-/** All sessions, newest first; and one of them, at an address of its own. */
+/** The list of sessions, newest first, or one session. */
 import { escapeHidden, type SessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { memo } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -55,7 +55,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
             .includes(words),
         );
   return (
-    <Page title="Sessions" lead="Conversations with agents, newest first. Each can be gone through entry by entry." fill>
+    <Page title="Sessions" lead="Conversations with agents, newest first. Open one to step through its entries." fill>
       <Fields label="Filter sessions" active={[state, agent, text].filter((one) => one !== null && one !== "").length}>
         <Select
           label="State"
@@ -84,8 +84,8 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
 
 function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
   return isFiltered ? (
-    <Empty icon="search" title="No session fits">
-      <p>Take a filter away, or load older ones.</p>
+    <Empty icon="search" title="No session matches">
+      <p>Remove a filter, or load older ones.</p>
       <Button onClick={() => setQuery({ state: null, agent: null, text: null })}>Show all</Button>
     </Empty>
   ) : (
@@ -98,7 +98,7 @@ function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
   );
 }
 
-/** A name that the server made of a request's key: nobody has ever called it so. */
+/** A name that the server derived from a request's key: no person chose it. */
 const MADE = /^key-[0-9a-f]{32,}$/;
 
 const SessionRow = memo(function SessionRow({ of }: Readonly<{ of: Summary }>) {

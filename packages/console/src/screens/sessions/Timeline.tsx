@@ -1,6 +1,7 @@
 /** The timeline of a session, to scale; pauses are folded. */
-import type { Span, TimelineView } from "@orgate/core/journal/view";
+
 import { countNoun, type Seq } from "@orgate/core/vocab";
+import type { Span, TimelineView } from "@orgate/protocol/view";
 import { type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { formatDuration } from "../../parts/time/time.ts";
@@ -97,10 +98,10 @@ function Zoom({ timeline, window, whole, turn, choose }: ZoomProps) {
     <figcaption className={css.foot}>
       <span>{formatDuration(window.to - window.from)} across</span>
       <Button size="small" icon="plus" onClick={() => choose(zoomed(window, 0.5, whole))}>
-        Nearer
+        Zoom in
       </Button>
       <Button size="small" onClick={() => choose(zoomed(window, 2, whole))}>
-        Farther
+        Zoom out
       </Button>
       <Button size="small" onClick={() => choose(windowOf(timeline, null))}>
         All
@@ -115,7 +116,7 @@ function Zoom({ timeline, window, whole, turn, choose }: ZoomProps) {
 }
 
 const titleOf = ({ text, phase, at, endAt, status }: Span): string =>
-  `${phase}: ${text}${endAt === null ? ", goes on" : ` · ${formatDuration(endAt - at)}`}${status === "done" || status === "open" ? "" : ` · ${status}`}`;
+  `${phase}: ${text}${endAt === null ? ", in progress" : ` · ${formatDuration(endAt - at)}`}${status === "done" || status === "open" ? "" : ` · ${status}`}`;
 
 function said({ spans, folds, marks, labels }: TimelineView): string {
   const of = (phase: Span["phase"]): number => spans.filter((span) => span.phase === phase).length;
@@ -123,12 +124,12 @@ function said({ spans, folds, marks, labels }: TimelineView): string {
   const parts = [
     `${of("reason")} model calls`,
     `${of("gate")} decisions`,
-    `${countNoun(of("act"), "call")} of tools`,
+    countNoun(of("act"), "tool call"),
     ...(folds.length === 0 ? [] : [`${folds.length} pauses folded`]),
     ...(crashes === 0 ? [] : [`${crashes} crashes`]),
     ...(labels.length === 0 ? [] : [`labels: ${labels.at(-1)?.labels.join(", ")}`]),
   ];
-  return `Timeline: ${parts.join(", ")}. The list below tells every entry.`;
+  return `Timeline: ${parts.join(", ")}. The list below has every entry.`;
 }
 
 function useWidth(box: Readonly<{ current: HTMLElement | null }>): number {
@@ -143,7 +144,7 @@ function useWidth(box: Readonly<{ current: HTMLElement | null }>): number {
   return width;
 }
 
-/** Changes whenever colours may be others. */
+/** Changes whenever the colours may have changed. */
 function useScheme(): string {
   const chosen = useCell(theme);
   const [isDark, setDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches);

@@ -1,6 +1,6 @@
 /** Draws a timeline's layout. A canvas, because a long session has more spans than a page may have elements; the list of entries says the same in words. */
-import type { Span } from "@orgate/core/journal/view";
-import { durationText } from "@orgate/core/journal/view";
+import type { Span } from "@orgate/protocol/view";
+import { durationText } from "@orgate/protocol/view";
 import { FOOT, LABEL, type Layout, TOP } from "./layout.ts";
 
 const NAMES = [
@@ -22,7 +22,7 @@ const NAMES = [
 ] as const;
 export type Colours = Readonly<Record<(typeof NAMES)[number], string>>;
 
-/** As they are right now, in light or dark: read from an element, since a canvas understands neither names nor pairs. */
+/** The current colours, light or dark, read from an element: a canvas understands neither variables nor `light-dark()`. */
 export function coloursOf(probe: HTMLElement): Colours {
   const found: Record<string, string> = {};
   for (const name of NAMES) {
@@ -98,7 +98,7 @@ function drawFolds(ctx: CanvasRenderingContext2D, { folds, height }: Layout, col
     const text = `${WHY[fold.why]} ${span(fold.to - fold.from)}`;
     const room = ctx.measureText(text).width;
     const from = Math.max(2, x + width / 2 - room / 2);
-    if (from < last) continue; // it would stand on the one before
+    if (from < last) continue; // it would overlap the previous one
     ctx.fillStyle = fold.why === "crash" ? colours.bad : colours["ink-2"];
     ctx.fillText(text, from, end + FOOT / 2);
     last = from + room + 8;
@@ -107,7 +107,7 @@ function drawFolds(ctx: CanvasRenderingContext2D, { folds, height }: Layout, col
 const span = (ms: number): string =>
   ms < 60_000 ? durationText(ms) : ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 
-/** A label is a band from where it came in to the end. */
+/** A label is a band from where it was added to the end. */
 function drawLabels(ctx: CanvasRenderingContext2D, { labels }: Layout, colours: Colours, width: number): void {
   for (const { x, name, row } of labels) {
     const y = TOP + row * LABEL;
@@ -144,7 +144,7 @@ function drawMarks(ctx: CanvasRenderingContext2D, { marks, height }: Layout, col
     line(ctx, x, TOP - 4, height - FOOT);
     ctx.globalAlpha = 1;
     ctx.fillStyle = colour;
-    if (x - last < 11 && mark.kind !== "crash") continue; // they would stand on each other
+    if (x - last < 11 && mark.kind !== "crash") continue; // they would overlap
     ctx.fillText(SIGNS[mark.kind], x - 4, TOP / 2);
     last = x;
   }

@@ -1,4 +1,6 @@
-/** A session entry by entry: what each says in one line, and the timeline that they make. Grows as the feed grows; nothing is folded twice. */
+/** A session entry by entry: one line each, and the timeline. Grows with the feed; no entry is folded twice. */
+import type { Millis, Seq, SessionId } from "@orgate/core/vocab";
+import { type Item, shapes } from "@orgate/protocol";
 import {
   createNarrator,
   createSessionFold,
@@ -8,9 +10,7 @@ import {
   type SessionView,
   type TimelineView,
   toPhase,
-} from "@orgate/core/journal/view";
-import type { Millis, Seq, SessionId } from "@orgate/core/vocab";
-import { type Item, shapes } from "@orgate/core/wire";
+} from "@orgate/protocol/view";
 import { useMemo } from "react";
 import type { FeedState } from "../../link/feed.ts";
 import { useFeed } from "../../link/use.ts";
@@ -49,7 +49,7 @@ export function openEntryRows(): Growing {
         at: entry.at,
         kind,
         phase: null,
-        line: { mark: "?", tone: "warn", text: "of a kind that this console does not know" },
+        line: { mark: "?", tone: "warn", text: "an entry kind that this console does not know" },
         item,
       };
     timeline.add(entry);
@@ -80,7 +80,7 @@ export function useEntryRows(session: SessionId): Readonly<{ account: EntryRows;
   return { account, feed };
 }
 
-/** The state as of an entry: its fold goes on from where it stood when somebody steps forward, and starts anew when they go back. */
+/** The state as of an entry: stepping forward continues the fold, stepping back starts over. */
 export function stepper(session: SessionId): (items: readonly Item[], upTo: number) => SessionView {
   let fold = createSessionFold(session);
   let done = 0;

@@ -1,5 +1,5 @@
-import { buildTimeline } from "@orgate/core/journal/view";
-import { VIEW_CASES } from "@orgate/core/testing";
+import { VIEW_CASES } from "@orgate/protocol/testing";
+import { buildTimeline } from "@orgate/protocol/view";
 import { expect, test } from "vitest";
 import { openEntryRows, stepper } from "./entry-rows.ts";
 import { layOut, showing, spanAt, windowOf, zoomed } from "./layout.ts";

@@ -1,10 +1,10 @@
-/** Where the parts of a timeline are drawn: pure, in pixels of one window. */
-import { createTimeScale, type Folded, type Mark, PHASES, type Phase, type Span, type TimelineView } from "@orgate/core/journal/view";
+/** Positions of the parts of a timeline, in pixels of one window. Pure. */
+import { createTimeScale, type Folded, type Mark, PHASES, type Phase, type Span, type TimelineView } from "@orgate/protocol/view";
 
 export const ROW = 20;
 export const TOP = 20; // marks
 export const LABEL = 13;
-/** Below the lanes: how long what is folded took. */
+/** Below the lanes: the duration of folded pauses. */
 export const FOOT = 16;
 const LEAST = 2;
 const MOST_LANES = 8;
@@ -21,7 +21,7 @@ export type Layout = Readonly<{
   whole: number;
 }>;
 
-/** Folds are as wide as a small part of what is left, so that they are seen and take little room. */
+/** A fold is a small part of the remaining width: visible, but narrow. */
 export function foldWidth(timeline: TimelineView): number {
   const { whole } = createTimeScale(timeline, 0);
   return Math.min(5_000, Math.max(20, whole * 0.03));
@@ -31,7 +31,7 @@ export function scaled(timeline: TimelineView): ReturnType<typeof createTimeScal
   return createTimeScale(timeline, timeline.folds.length === 0 ? 0 : foldWidth(timeline));
 }
 
-/** The whole of it, or one turn of it. */
+/** The whole timeline, or one turn. */
 export function windowOf(timeline: TimelineView, turn: number | null): Window {
   const { whole, place } = scaled(timeline);
   if (turn === null) return padded(0, whole);
@@ -92,7 +92,7 @@ export function layOut(timeline: TimelineView, window: Window, width: number): L
     whole,
   };
 }
-/** A label counts from where it first came in; what is told again adds nothing. */
+/** A label starts where it was first added; adding it again changes nothing. */
 function firsts(steps: TimelineView["labels"]): TimelineView["labels"] {
   const seen = new Set<string>();
   return steps.map((step) => {
@@ -104,7 +104,7 @@ function firsts(steps: TimelineView["labels"]): TimelineView["labels"] {
 }
 const NAMES: Readonly<Record<Phase, string>> = { observe: "Observe", reason: "Reason", gate: "Gate", act: "Act" };
 
-/** What is under the pointer, with a little room around what is narrow; the last drawn is on top. */
+/** The span under the pointer, with a margin around narrow ones; the last drawn is on top. */
 export function spanAt({ spans }: Layout, x: number, y: number): Span | null {
   const near = 4;
   return (
@@ -113,13 +113,13 @@ export function spanAt({ spans }: Layout, x: number, y: number): Span | null {
   );
 }
 
-/** Nearer or farther, around a place; never closer than a few milliseconds. */
+/** Zooms around a position; never closer than a few milliseconds. */
 export function zoomed({ from, to }: Window, by: number, whole: number): Window {
   const middle = (from + to) / 2;
   const half = Math.max(5, Math.min(((to - from) / 2) * by, whole));
   return { from: middle - half, to: middle + half };
 }
-/** Moved so that a place is in it. */
+/** Moves the window so that it contains a position. */
 export function showing(window: Window, place: number): Window {
   if (place >= window.from && place <= window.to) return window;
   const half = (window.to - window.from) / 2;

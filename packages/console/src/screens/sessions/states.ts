@@ -1,5 +1,5 @@
-import type { SessionView } from "@orgate/core/journal/view";
 import type { Ending } from "@orgate/core/vocab";
+import type { SessionView } from "@orgate/protocol/view";
 import type { Tone } from "../../parts/Tag.tsx";
 
 export const STATE_TONES: Readonly<Record<SessionView["state"], Tone>> = {
@@ -8,6 +8,6 @@ export const STATE_TONES: Readonly<Record<SessionView["state"], Tone>> = {
   waiting: "wait",
   closed: "plain",
 };
-/** Of an ending, also one that a newer server tells. */
+/** The tone of an ending, also of one that only a newer server knows. */
 export const endingTone = (ending: Ending | (string & {})): Tone =>
   ending === "completed" ? "ok" : ending === "cancelled" ? "plain" : "bad";

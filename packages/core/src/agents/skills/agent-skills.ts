@@ -6,7 +6,7 @@
 import { FaultError, type Prices, type Tool } from "../../vocab/index.ts";
 import type { ProjectText } from "../project-text.ts";
 import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill, skillName } from "./define-skill.ts";
-import { LOAD_SKILL } from "./skill-loader.ts";
+import { LOAD_SKILL, type SkillPrompter } from "./skill-loader.ts";
 
 /** What a project brings for an agent that asks for it. */
 export type ProjectResources = Readonly<{
@@ -25,6 +25,8 @@ export type ProjectResources = Readonly<{
   missingTools: readonly MissingTool[];
   /** What the project says that models cost, by model: after what the agent says itself, before the table of this version. */
   prices: Readonly<Record<string, Prices>>;
+  /** Presents the skills of agents that bring no prompter themselves; null: as a list. */
+  skillPrompter?: SkillPrompter | null;
 }>;
 /** `refused`: offered and accepted, and still not usable. */
 export type ServerTools = Readonly<{ tools: readonly Tool[]; refused: readonly Readonly<{ name: string; reason: string }>[] }>;

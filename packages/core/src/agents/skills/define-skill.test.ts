@@ -222,3 +222,33 @@ describe("the project's instructions", () => {
     expect(refusal(() => agent(given as AgentDefinition)).detail).toContain("`projectInstructions`");
   });
 });
+
+describe("a skill prompter of the program", () => {
+  test("writes how skills are presented, with hidden characters escaped", () => {
+    const { instructions } = agent({ skills: [skill()], skillPrompter: ([one], tool) => `You can ${one?.description} (${tool})\u200b` });
+    expect(instructions).not.toContain("# Skills");
+    expect(instructions).toMatch(/You can .* \(load_skill\)/);
+    expect(instructions).not.toContain("\u200b");
+  });
+
+  test("is not asked where there are no skills", () => {
+    const skillPrompter = () => {
+      throw new Error("asked");
+    };
+    expect(agent({ skillPrompter }).skills).toEqual([]);
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+      "`skillPrompter` failed: no",
+    ],
+    ["returns no text", (() => 3) as never, "`skillPrompter` returned something else than a text"],
+    ["writes too much", () => "x".repeat(20_000), "more than 16000"],
+  ])("that %s refuses the agent", (_, skillPrompter, detail) => {
+    expect(refusal(() => agent({ skills: [skill()], skillPrompter })).detail).toContain(detail);
+  });
+});

@@ -14,10 +14,18 @@ import { type Skill, skillFacts } from "./define-skill.ts";
 export const LOAD_SKILL = "load_skill";
 const MAX_INDEX_CHARS = 16_000;
 
-export function skillIndex(skills: readonly Skill[], where: string): string {
-  if (skills.length === 0) return "";
+/** The part of the system text that presents an agent's skills. `tool` is the name of the tool that reads one. */
+export type SkillPrompter = (skills: readonly Readonly<Pick<Skill, "name" | "description">>[], tool: string) => string;
+
+const listSkills: SkillPrompter = (skills, tool) => {
   const lines = skills.map(({ name, description }) => `- ${name}: ${escapeHidden(description.replaceAll(/\s+/g, " "))}`);
-  const text = ["# Skills", "", `Read a skill with \`${LOAD_SKILL}\` before you do what it is for.`, "", ...lines].join("\n");
+  return ["# Skills", "", `Read a skill with \`${tool}\` before you do what it is for.`, "", ...lines].join("\n");
+};
+
+/** Throws `agent-invalid`: an agent is not run with skills that its model cannot be told of. */
+export function skillIndex(skills: readonly Skill[], where: string, prompter: SkillPrompter | null = null): string {
+  if (skills.length === 0) return "";
+  const text = prompter === null ? listSkills(skills, LOAD_SKILL) : ownIndex(skills, where, prompter);
   if (text.length > MAX_INDEX_CHARS)
     throw new FaultError({
       kind: "agent-invalid",
@@ -26,6 +34,25 @@ export function skillIndex(skills: readonly Skill[], where: string): string {
       hint: "give it fewer skills, or shorten what describes them",
     });
   return text;
+}
+
+function ownIndex(skills: readonly Skill[], where: string, prompter: SkillPrompter): string {
+  const refuse = (detail: string, cause?: unknown): FaultError =>
+    new FaultError(
+      { kind: "agent-invalid", where, detail: `\`skillPrompter\` ${detail}`, hint: "return the text that presents the skills" },
+      cause,
+    );
+  let text: unknown;
+  try {
+    text = prompter(
+      skills.map(({ name, description }) => ({ name, description })),
+      LOAD_SKILL,
+    );
+  } catch (error) {
+    throw refuse(`failed: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+  if (typeof text !== "string") throw refuse("returned something else than a text");
+  return escapeHiddenLines(text.trim());
 }
 
 export function skillLoader(skills: readonly Skill[]): Tool {

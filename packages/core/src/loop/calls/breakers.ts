@@ -258,7 +258,10 @@ const byName = (a: StandingBreaker, b: StandingBreaker): number => (a.breaker < 
 
 function openText(name: string, standing: StandingBreaker | null, now: Millis): string {
   const until = standing?.until ?? null;
-  const why = standing?.by.kind === "user" ? "was set aside by an operator" : `failed ${standing?.failures ?? 0} times in a row`;
+  const why =
+    standing?.by.kind === "user"
+      ? "was set aside by an operator"
+      : `failed ${standing?.failures === 1 ? "once" : `${standing?.failures ?? 0} times in a row`}`;
   const again = until === null ? "until an operator closes it" : `and is tried again in ${Math.ceil((until - now) / 1000)} s`;
   // a model is not told about its own breaker: people are, and can do something about it
   const subject = breakerSubject(name);

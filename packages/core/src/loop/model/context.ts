@@ -5,12 +5,15 @@
  */
 
 import { cut } from "../../observe/observe.ts";
+import { type PlannedStep, planStep } from "../../reason/own-plan.ts";
 import type { ModelRequest } from "../../reason/port.ts";
 import { SUMMARY_SYSTEM, transcript } from "../../reason/summary.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
 import { droppable, type MessageRange, maskable, STEP, summable } from "../../reason/window.ts";
 import { type CompactionKind, type Hash, type SessionEvent, toCanonicalJson } from "../../vocab/index.ts";
 import { type Room, roomFor } from "../limits/budgets.ts";
+import type { CompactBy } from "../moves.ts";
+import type { Ports } from "../ports.ts";
 import type { State, Turn } from "../state.ts";
 import { reservedTokens, tokenCounter } from "./conversation.ts";
 import { foldCompacted } from "./evolve-context.ts";
@@ -19,7 +22,7 @@ import { summariserNow } from "./summary-fallback.ts";
 type Compacted = Extract<SessionEvent, { kind: "context.compacted" }>;
 
 /** The compaction that the next request needs; null when it fits. */
-export function compaction(s: State, t: Turn): CompactionKind | null {
+export function compaction(s: State, t: Turn): CompactBy | "summarise" | null {
   const plan = s.agent.context;
   const { messages, window: w } = s;
   const isOver = w.tokens > wantedOf(s, t);
@@ -31,8 +34,12 @@ export function compaction(s: State, t: Turn): CompactionKind | null {
       break;
     case "summarise":
       if (isOver && !t.summary.over && t.summary.gated.kind !== "denied" && summaryFor(s, t) !== null) return "summarise";
+      break;
+    case "own":
+      break;
   }
-  return isOver && droppable(messages, w, stepOf(s, t)) !== null ? "window" : null;
+  if (!isOver || droppable(messages, w, stepOf(s, t)) === null) return null;
+  return plan.kind === "own" ? "own" : "window";
 }
 
 /** Tokens of messages that a request may hold. */
@@ -45,8 +52,9 @@ const wantedOf = (s: State, t: Turn): number => Math.min(messageBudget(s, t), s.
 const stepOf = (s: State, t: Turn): number => Math.min(Math.floor(messageBudget(s, t) * STEP), s.compactTo ?? Number.POSITIVE_INFINITY);
 
 /** The event for what needs no model. */
-export function compactedEvent(s: State, t: Turn, how: Exclude<CompactionKind, "summarise">): Compacted | null {
+export function compactedEvent(p: Pick<Ports, "contextPlans">, s: State, t: Turn, how: CompactBy): Compacted | null {
   const plan = s.agent.context;
+  if (how === "own") return ownCompaction(p, s, t) ?? compactedEvent(p, s, t, "window");
   const range =
     how === "window"
       ? droppable(s.messages, s.window, stepOf(s, t))
@@ -56,6 +64,22 @@ export function compactedEvent(s: State, t: Turn, how: Exclude<CompactionKind, "
   if (range === null) return null;
   return toCompacted(s, how, range, { summary: null, model: null });
 }
+
+/** The step of the program's plan, in the words of the built-in ones; null when it has none that saves tokens. `model` names the plan. */
+function ownCompaction({ contextPlans }: Pick<Ports, "contextPlans">, s: State, t: Turn): Compacted | null {
+  const { context: plan } = s.agent;
+  const own = plan.kind === "own" ? contextPlans(plan.plan) : null;
+  if (plan.kind !== "own" || own === null) return null;
+  const step = planStep(own, s.messages, s.window, wantedOf(s, t));
+  if (step === null) return null;
+  const summary = step.summary === null ? null : cut(step.summary, summaryChars(s, t));
+  const event = toCompacted(s, step.how, withEarlier(s, step), { summary, model: `own/${plan.plan}` });
+  return event.after < event.before ? event : null;
+}
+
+/** A summary stands for what an earlier one stood for, too. */
+const withEarlier = ({ window: { summary } }: State, { how, range }: Pick<PlannedStep, "how" | "range">): MessageRange =>
+  how === "summarise" && summary !== null && summary.first < range.first ? { ...range, first: summary.first } : range;
 
 /** `after` is found by doing it: to a copy of the window, which is small. */
 export function toCompacted(
@@ -94,6 +118,8 @@ export function summaryFor(s: State, t: Turn): SummaryPlan | null {
 /** A summary is a fifth of what fits, at the most. */
 const summaryTokens = (s: State, t: Turn): number => Math.max(64, Math.min(1_024, Math.floor(messageBudget(s, t) / 5)));
 
+const summaryChars = (s: State, t: Turn): number => Math.max(256, summaryTokens(s, t) * 6);
+
 export function summaryRequest(s: State, t: Turn, { text, tokens, room }: SummaryPlan): ModelRequest {
   const message = { role: "user", text, tokens, entry: s.seq } as const;
   const attempt = t.summary.attempts + 1;
@@ -119,8 +145,7 @@ export function summedEvent(
   { range }: SummaryPlan,
   { text, model }: Readonly<{ text: string; model: string }>,
 ): Compacted | null {
-  const summary = cut(text.trim(), Math.max(256, summaryTokens(s, t) * 6)); // a provider may say more than it was asked for
+  const summary = cut(text.trim(), summaryChars(s, t)); // a provider may say more than it was asked for
   if (summary === "") return null;
-  const first = s.window.summary === null || s.window.summary.first > range.first ? range.first : s.window.summary.first;
-  return toCompacted(s, "summarise", { ...range, first }, { summary, model });
+  return toCompacted(s, "summarise", withEarlier(s, { how: "summarise", range }), { summary, model });
 }

@@ -39,7 +39,8 @@ export function foldCleared(s: State): State {
 }
 
 export function foldCompactAsked(s: State, { tokens }: EventOf<"context.compact-asked">): State {
-  s.compactTo = s.agent.context.kind === "summarise" && s.window.tokens > tokens ? tokens : null;
+  const { kind } = s.agent.context;
+  s.compactTo = (kind === "summarise" || kind === "own") && s.window.tokens > tokens ? tokens : null;
   return s;
 }
 

@@ -1,9 +1,9 @@
 /** The moves of a turn around the model: what ends it between two replies, what its next request needs, and what an answer needs to be delivered. */
-import { type CompactionKind, toCanonicalJson } from "../../vocab/index.ts";
+import { toCanonicalJson } from "../../vocab/index.ts";
 import { account, overBilled, requestTokens, roomForOutput } from "../limits/budgets.ts";
 import { toRecallId } from "../memory/recall.ts";
 import { learningsIn, toRememberId } from "../memory/remember.ts";
-import { decideFirst, type EndMove, end, type Move, type TurnNow } from "../moves.ts";
+import { type CompactBy, decideFirst, type EndMove, end, type Move, type TurnNow } from "../moves.ts";
 import type { State, Turn, TurnPhase } from "../state.ts";
 import { compaction } from "./context.ts";
 import { isModelResting } from "./retry.ts";
@@ -41,7 +41,7 @@ function rememberFirst(at: TurnNow, over: EndMove): readonly Move[] {
   return decideFirst(t.keep.gated, toRememberId(t), at) ?? [t.keep.gated.kind === "allowed" ? { kind: "keep" } : over];
 }
 
-function nextToFit(at: TurnNow, how: CompactionKind): readonly Move[] {
+function nextToFit(at: TurnNow, how: CompactBy | "summarise"): readonly Move[] {
   if (how !== "summarise") return [{ kind: "compact", how }];
   const { t } = at;
   return decideFirst(t.summary.gated, { kind: "summary", iteration: t.iterations + 1 }, at) ?? [{ kind: "summarise" }];

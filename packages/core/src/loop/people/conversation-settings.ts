@@ -22,9 +22,9 @@ export const listModels = ({ model, fallbacks }: AgentFacts): readonly string[] 
 export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
   chosen === null ? 0 : Math.max(0, listModels(agent).indexOf(chosen));
 
-/** What follows from the wish at once; an agent that sums up does that before its next request. */
+/** What follows from the wish at once; an agent that sums up, or has the program's own plan, does that before its next request. */
 export function compactNow(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
-  if (event.kind !== "context.compact-asked" || s.agent.context.kind === "summarise") return [];
+  if (event.kind !== "context.compact-asked" || s.agent.context.kind === "summarise" || s.agent.context.kind === "own") return [];
   const { tokens } = event;
   const trial = { ...s, window: { ...s.window, lines: new Map(s.window.lines) } };
   const done: Of<"context.compacted">[] = [];

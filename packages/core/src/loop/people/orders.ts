@@ -2,10 +2,10 @@
 
 import { foldOrders, NO_ORDERS, type Orders } from "../../journal/orders.ts";
 import type { Append, Journal } from "../../journal/port.ts";
+import { entryPages } from "../../journal/read-pages.ts";
 import { GRANTS, HALT, isFault, type JournalEvent, type Millis, type Seq, type StreamId, seq } from "../../vocab/index.ts";
 import type { OrdersPort } from "../ports.ts";
 
-const PAGE = 500;
 const TRIES = 100;
 
 export type OpenOrders = OrdersPort &
@@ -25,12 +25,9 @@ export function openOrders(journal: Pick<Journal, "read" | "append">, now: () =>
 
   async function refresh(): Promise<void> {
     for (const [stream, after] of seen) {
-      for (let at = after; ; ) {
-        const entries = await journal.read(stream, at, PAGE);
-        orders = entries.length === 0 ? orders : foldOrders(orders, entries);
-        at = entries.at(-1)?.seq ?? at;
-        seen.set(stream, at);
-        if (entries.length < PAGE) break;
+      for await (const entries of entryPages(journal, stream, after)) {
+        orders = foldOrders(orders, entries);
+        seen.set(stream, entries.at(-1)?.seq ?? after);
       }
     }
   }

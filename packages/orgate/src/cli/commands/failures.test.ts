@@ -119,6 +119,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   "known add": [ran("domain x.example --why x", 2, "did you mean `domains`?"), ran("people x", 2, "--why is missing")],
   "known remove": [ran("payees x --why x", 2, "`x` is not in `payees`"), ran("payees x", 2, "--why is missing")],
   "schedules list": [gone("")],
+  "schedules show": [ran("none", 2, NO_SCHEDULE)],
   "schedules add": [ran("n --agent nobody --at 2090-01-01T00:00:00Z --input x", 1, "there is no agent `nobody`")],
   "schedules remove": [ran("none", 2, NO_SCHEDULE)],
   "schedules pause": [ran("none", 2, NO_SCHEDULE)],

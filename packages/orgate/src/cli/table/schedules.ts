@@ -1,107 +1,18 @@
-/** Commands as data: plain table. */
+/** Commands of schedules: each is an operation, and derived from its words. */
 import type { CommandSpec } from "../../terminal/command.ts";
-import { AS, EXITS, SCHEDULE } from "./options.ts";
+import { operationCommand } from "../operations/derive.ts";
+
+const views = () => import("../commands/project/schedules.ts");
 
 export const schedulesCommands: readonly CommandSpec[] = [
-  {
-    name: "schedules list",
-    summary: "List schedules: when they fire, for whom, when next, how the last firing ended",
-    args: [],
-    options: { as: AS },
-    notes: ["`orgate up` fires them. `stopped`: it was set aside too often in a row; `resume` has it go on."],
-    examples: ["orgate schedules list", "orgate schedules list --json"],
-    load: async () => (await import("../commands/project/schedules.ts")).listSchedules,
-  },
-  {
-    name: "schedules add",
-    summary: "Add a schedule: an agent takes a turn at set times, on your behalf",
-    args: [SCHEDULE],
-    options: {
-      agent: { type: "string", value: "NAME", help: "which agent" },
-      cron: { type: "string", value: "EXPR", help: "five fields, or six with seconds first" },
-      at: { type: "string", value: "TIME", help: "once: 2030-01-31T08:00:00Z, or 2030-01-31T08:00 on the clocks of --timezone" },
-      timezone: { type: "string", value: "ZONE", help: "an IANA name (default UTC)" },
-      input: { type: "string", value: "TEXT", help: "what the agent is told" },
-      jitter: { type: "string", value: "TIME", help: "fire up to so much later (default 0s)" },
-      overlap: { type: "string", value: "HOW", help: "while one is not over: skip (default), queue or parallel" },
-      missed: { type: "string", value: "HOW", help: "what nobody was there for: once (default), skip or all" },
-      as: AS,
-    },
-    notes: [
-      "Exactly one of --cron and --at. What a project always needs stands in its files instead: docs/guide/schedules.md.",
-      'Journalled. Decided by policy as Action::"edit-schedule" on Schedule::"NAME"; each firing as Action::"run" on the agent, for you.',
-    ],
-    examples: [
-      'orgate schedules add nightly --agent reporter --cron "0 2 * * *" --timezone Europe/Berlin --input "write the report"',
-      'orgate schedules add launch --agent reporter --at 2030-01-31T08:00:00Z --input "announce it"',
-    ],
-    load: async () => (await import("../commands/project/schedules.ts")).addSchedule,
-  },
-  {
-    name: "schedules remove",
-    summary: "Remove a schedule that was added by hand",
-    args: [SCHEDULE],
-    options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
-    notes: ["What is declared in a file is taken out there."],
-    examples: ['orgate schedules remove nightly --reason "not needed any more"'],
-    load: async () => (await import("../commands/project/schedules.ts")).removeSchedule,
-  },
-  {
-    name: "schedules pause",
-    summary: "Pause a schedule, in every process, until it is resumed",
-    args: [SCHEDULE],
-    options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
-    notes: ["What is due meanwhile is not made up for."],
-    examples: ['orgate schedules pause nightly --reason "maintenance"'],
-    load: async () => (await import("../commands/project/schedules.ts")).pause,
-  },
-  {
-    name: "schedules resume",
-    summary: "Resume a schedule that was paused, or that stopped after failures",
-    args: [SCHEDULE],
-    options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
-    notes: ["Due times count from now on, also where a clock had been ahead."],
-    examples: ["orgate schedules resume nightly"],
-    load: async () => (await import("../commands/project/schedules.ts")).resumeSchedule,
-  },
-  {
-    name: "schedules run",
-    summary: "Fire a schedule now, beside its times",
-    args: [SCHEDULE],
-    options: { as: AS },
-    notes: ['Decided by policy as Action::"run-schedule" on Schedule::"NAME".', EXITS],
-    examples: ["orgate schedules run nightly", "orgate schedules run nightly --json"],
-    load: async () => (await import("../commands/project/schedules.ts")).runSchedule,
-  },
-  {
-    name: "schedules retry",
-    summary: "Retry a firing that failed",
-    args: [SCHEDULE],
-    options: { due: { type: "string", value: "TIME", help: "when it was due (default: the latest that is set aside)" }, as: AS },
-    notes: [
-      "It is set aside no more; should it fail again, it is so at once. A schedule that has stopped goes on with `resume`.",
-      'Decided by policy as Action::"run-schedule" on Schedule::"NAME".',
-      EXITS,
-    ],
-    examples: ["orgate schedules retry nightly", "orgate schedules retry nightly --due 2030-01-31T01:00:00Z"],
-    load: async () => (await import("../commands/project/schedules.ts")).retry,
-  },
-  {
-    name: "schedules history",
-    summary: "List what happened to a schedule, newest first: fired, skipped, ended, paused, by whom",
-    args: [SCHEDULE],
-    options: { limit: { type: "string", value: "N", help: "maximum number to list (default 20)" }, as: AS },
-    notes: [],
-    examples: ["orgate schedules history nightly", "orgate schedules history nightly --limit 100 --json"],
-    load: async () => (await import("../commands/project/schedules.ts")).scheduleHistory,
-  },
-  {
-    name: "schedules next",
-    summary: "List the next due times of a schedule",
-    args: [SCHEDULE],
-    options: { limit: { type: "string", value: "N", help: "maximum number to list (default 5)" }, as: AS },
-    notes: ["With its jitter: when it fires."],
-    examples: ["orgate schedules next nightly --limit 10"],
-    load: async () => (await import("../commands/project/schedules.ts")).next,
-  },
+  operationCommand("schedules", async () => (await views()).listSchedules),
+  operationCommand("schedule", async () => (await views()).showSchedule),
+  operationCommand("addSchedule", async () => (await views()).addSchedule),
+  operationCommand("removeSchedule", async () => (await views()).removeSchedule),
+  operationCommand("pauseSchedule", async () => (await views()).pauseSchedule),
+  operationCommand("resumeSchedule", async () => (await views()).resumeSchedule),
+  operationCommand("runSchedule", async () => (await views()).runSchedule),
+  operationCommand("retrySchedule", async () => (await views()).retrySchedule),
+  operationCommand("scheduleHistory", async () => (await views()).scheduleHistory),
+  operationCommand("scheduleNext", async () => (await views()).scheduleNext),
 ];

@@ -3,8 +3,8 @@
  * Rule: W-35.
  */
 import { type Journal, type Principal, principalName, type SessionId } from "@orgate/core";
-import { requesterOf } from "../../identity/requester.ts";
-import { speakersOf } from "../../runtime/speakers.ts";
+import { requesterName } from "../../identity/requester.ts";
+import { findSpeakers } from "../../runtime/speakers.ts";
 import type { Permissions } from "../access.ts";
 import { type Act, act, type Caller } from "../access.ts";
 
@@ -23,7 +23,7 @@ export type CallerAccessPorts = Readonly<{
 }>;
 
 export async function callerAccessFor({ journal, access, callerOf }: CallerAccessPorts, session: SessionId): Promise<CallerAccess> {
-  const { first, people } = await speakersOf(journal, session);
+  const { first, people } = await findSpeakers(journal, session);
   const callers = await Promise.all(people.map(async (one) => (await callerOf(one)) ?? unknown(one)));
   const speaker = callers[people.findIndex((one) => principalName(one) === principalName(first))] ?? unknown(first);
   return {
@@ -50,4 +50,4 @@ export const cancelIn = (one: About): Act => act("cancel", "session", aboutSessi
 export const runAgent = (agent: string): Act => act("run", "agent", { agent });
 
 type About = Readonly<{ session: SessionId; agent: string; principal: Principal }>;
-const aboutSession = ({ session, agent, principal }: About) => ({ session, agent, requester: requesterOf(principal) });
+const aboutSession = ({ session, agent, principal }: About) => ({ session, agent, requester: requesterName(principal) });

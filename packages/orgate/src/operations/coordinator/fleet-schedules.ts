@@ -1,11 +1,11 @@
 /** What the coordinator tells of schedules: those that its voices may see, and nothing of the words in them. */
 import type { JsonObject } from "@orgate/core";
-import { timeText, whenText } from "@orgate/core/journal/view";
+import { timeText, whenText } from "@orgate/protocol/view";
 import type { Runtime } from "../../runtime/api.ts";
 import { NODE } from "../../runtime/ports/outside.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { bookOf } from "../../schedules/index.ts";
-import { scheduleView } from "../../schedules/operations.ts";
+import { getScheduleStore } from "../../schedules/index.ts";
+import { scheduleView } from "../../schedules/project-schedules.ts";
 import { observing } from "../handlers/schedules.ts";
 import type { CallerAccess } from "./caller-access.ts";
 
@@ -13,7 +13,7 @@ const calendar = openCalendar();
 
 /** W-36 how many there are, and whether there is more. */
 export async function schedulesForOperator({ place }: Pick<Runtime, "place">, voices: CallerAccess, most: number): Promise<JsonObject> {
-  const book = bookOf(place);
+  const book = getScheduleStore(place);
   await book.refresh();
   const seen = [...book.all().values()]
     .filter(({ state }) => state !== "removed")

@@ -1,6 +1,6 @@
 import { type Agent, breakerSubject, FaultError, isFault, listAgentTools, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { type Act, act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
@@ -14,7 +14,7 @@ import { firstResult, listMembers, newestTurns, type ResultView, resultOf, type 
 export function agentHandlers(
   front: OperationContext,
 ): Pick<OperationHandlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
-  const { runtime, floor } = front;
+  const { runtime, sessionDriver } = front;
   const mustBe = (name: string): Agent => {
     const agent = agentNamed(front, name);
     if (agent === null) throw new FaultError({ kind: "agent-missing", agent: name, known: [] }); // who may not see them is not told of them
@@ -39,8 +39,8 @@ export function agentHandlers(
       }
       const { caller, once } = call;
       const wish = { kind: "follow-up", text: input, ...(files === undefined ? {} : { files }) } as const;
-      await floor.send({ session, wish, as: caller.person, id: once.intent });
-      const came = await floor.outcome(session, once.intent, waitMs, call.gone);
+      await sessionDriver.send({ session, wish, as: caller.person, id: once.intent });
+      const came = await sessionDriver.outcome(session, once.intent, waitMs, call.gone);
       if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
         return json(await resultOf(runtime, session, { event: came.event, at: came.seq, sees: call.sees }));
       return provisional(await waitingResult(runtime, session, { isWaiting: came === "waiting", sees: call.sees }));

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
-import { type VerifyLine, wireProblem } from "@orgate/core/wire";
+import { type VerifyLine, wireProblem } from "@orgate/protocol";
 import { onAbort } from "../../node/abort.ts";
 import { findSetOfEntry } from "../../policies/policy-history.ts";
 import { exportInWorker } from "../../store/export-worker.ts";

@@ -1,6 +1,6 @@
 import { type ApprovalId, approvalId, principalName, type SessionId } from "@orgate/core";
 import type { ListedApproval, ListedDeadLetter } from "@orgate/core/journal";
-import { settledRequest } from "../../runtime/people/settled-request.ts";
+import { findSettledRequest } from "../../runtime/people/settled-request.ts";
 import { type Act, act, type Caller } from "../access.ts";
 import { aboutGrant, aboutQuestion, missingProblem, settledRefusal } from "../acts.ts";
 import type { OperationContext } from "../context.ts";
@@ -11,7 +11,7 @@ import { json } from "../result.ts";
 type Names = "approvals" | "approval" | "answer" | "grants" | "revoke" | "unknowns" | "resolve" | "deadLetters" | "dismiss";
 
 /** What waits for people. */
-export function peopleHandlers({ runtime, floor, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
+export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
   const { store } = runtime.place;
   /** W-6. A call is its session's: who may not see that one is not shown this one. */
   const showsCall =
@@ -22,7 +22,7 @@ export function peopleHandlers({ runtime, floor, cursors, whose }: OperationCont
       return may(act("observe", "call", { ...about, id: call, tool })) && may(act("observe", "session", about));
     };
   const over = async (approval: ApprovalId, { principal }: Caller): Promise<never> => {
-    const settled = await settledRequest(store.journal, approval, { me: principalName(principal) });
+    const settled = await findSettledRequest(store.journal, approval, { me: principalName(principal) });
     throw settled === null ? missingProblem({ on: "approval", id: approval, session: null }) : settledRefusal(settled);
   };
   return {
@@ -39,7 +39,7 @@ export function peopleHandlers({ runtime, floor, cursors, whose }: OperationCont
       const [found] = await store.journal.question(approvalId(params.approval));
       if (found === undefined) return over(params.approval, caller);
       const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
-      return json(await floor.send({ session: found.session, wish, as: caller.person, id: once.intent }));
+      return json(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: once.intent }));
     },
     grants: async ({ query, may }) =>
       json(await pageOf(cursors, query, await runtime.approvals.grants(), (one) => may(act("observe", "grant", aboutGrant(one))))),
@@ -63,7 +63,7 @@ export function peopleHandlers({ runtime, floor, cursors, whose }: OperationCont
       ),
     resolve: async ({ params, body, caller, once }) => {
       const wish = { kind: "resolve", call: params.call, as: body.as, note: body.note } as const;
-      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
     deadLetters: async ({ query, may }) =>
       json(
@@ -75,7 +75,7 @@ export function peopleHandlers({ runtime, floor, cursors, whose }: OperationCont
       ),
     dismiss: async ({ params, body, caller, once }) => {
       const wish = { kind: "dismiss", call: params.call, note: body.note } as const;
-      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
   };
 }

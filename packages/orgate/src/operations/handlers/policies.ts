@@ -1,9 +1,9 @@
 import { FaultError } from "@orgate/core";
 import { caseSchema, decideCase, findCoveredAgents, refuseCase } from "@orgate/core/gate";
-import { unreadable, wireProblem } from "@orgate/core/wire";
+import { unreadable, wireProblem } from "@orgate/protocol";
 import type { Config } from "../../config/config.ts";
 import { isPolicies, type Policies } from "../../policies/policies.ts";
-import { type CheckedPolicies, checkPoliciesInWorker, type ToCheck } from "../../policies/policies-worker.ts";
+import { type CheckedPolicies, checkPoliciesInWorker, type PolicyCheckInput } from "../../policies/policies-worker.ts";
 import { findPolicySurface, toUserAct } from "../../policies/policy-cases.ts";
 import { applyChange, planChange, readFiles } from "../../policies/policy-changes.ts";
 import { digestFolder } from "../../policies/policy-digests.ts";
@@ -40,7 +40,7 @@ export function policyHandlers(front: OperationContext): Pick<OperationHandlers,
     return front.config;
   };
 
-  const check = (given: ToCheck, caller: Caller, gone: AbortSignal): Promise<CheckedPolicies> => {
+  const check = (given: PolicyCheckInput, caller: Caller, gone: AbortSignal): Promise<CheckedPolicies> => {
     front.lanes.take(caller, "check", gone);
     return checkPoliciesInWorker(given, gone);
   };

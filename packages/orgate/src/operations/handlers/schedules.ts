@@ -1,77 +1,78 @@
 import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
-import { type OperationRequest, wireProblem } from "@orgate/core/wire";
+import { type OperationRequest, wireProblem } from "@orgate/protocol";
+import type { OperationGroups } from "@orgate/protocol/words";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { specOf } from "../../schedules/declaring.ts";
-import type { ScheduleDesk, ScheduleView, WantedSchedule } from "../../schedules/operations.ts";
+import { toScheduleSpec } from "../../schedules/declaring.ts";
+import type { ScheduleReads, ScheduleView, WantedSchedule } from "../../schedules/project-schedules.ts";
 import { type Act, act } from "../access.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
 import type { IdempotencyKey } from "../idempotency.ts";
-import { type PageSource, page, whole } from "../paging.ts";
+import { type Cursors, type PageSource, page, whole } from "../paging.ts";
 import { refusal } from "../refusal.ts";
 import { json } from "../result.ts";
 
-type Names =
-  | "schedules"
-  | "schedule"
-  | "addSchedule"
-  | "pauseSchedule"
-  | "resumeSchedule"
-  | "removeSchedule"
-  | "runSchedule"
-  | "retrySchedule"
-  | "scheduleHistory"
-  | "scheduleNext";
+type Group = OperationGroups["schedules"];
+type Reads = "schedules" | "schedule" | "scheduleHistory" | "scheduleNext";
 
-export function scheduleHandlers({
-  schedules: desk,
-  floor,
+export function scheduleReaders({
+  schedules,
   cursors,
-}: Pick<OperationContext, "schedules" | "floor" | "cursors">): Pick<OperationHandlers, Names> {
-  const calendar = openCalendar();
-  const told = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
+}: Readonly<{ schedules: ScheduleReads; cursors: Cursors }>): Required<Pick<OperationHandlers, Reads>> {
   return {
     schedules: async ({ query, may }) => {
       const { items, next } = await page(cursors, query, {
-        ...inOrder(await desk.standing(), query, desk.stateOf),
+        ...inOrder(await schedules.standing(), query, (one) => schedules.stateOf(one)),
         shows: (one) => may(observing(one)),
       });
-      return json({ items: items.map((one) => offered(desk.view(one), may)), next });
+      return json({ items: items.map((one) => offered(schedules.view(one), may)), next });
     },
     schedule: async ({ params, may }) => {
-      const found = await desk.show(params.schedule);
-      if (found === null) throw refusal(wireProblem("not-found", `there is no schedule \`${params.schedule}\``, "list them"));
-      return told(found, may);
-    },
-    addSchedule: async ({ body: { schedule, ...written }, caller, once, may }) => {
-      const before = once.again ? await desk.show(schedule) : null;
-      if (before !== null && before.from === null && before.spec.owner === caller.principal.id) return told(before, may); // a crash cut its answer off
-      return told(desk.add(schedule, specFrom(written, caller.principal.id, calendar), caller.person), may);
-    },
-    pauseSchedule: async ({ params, body, caller, may }) => told(desk.pause(params.schedule, body.reason, caller.person), may),
-    resumeSchedule: async ({ params, body, caller, may }) => told(desk.resume(params.schedule, body.reason, caller.person), may),
-    removeSchedule: async ({ params, body, caller, may }) => told(desk.remove(params.schedule, body.reason, caller.person), may),
-    runSchedule: async ({ params, caller, once }) => {
-      const session = await desk.run(params.schedule, caller.person, wantedBy(once));
-      floor.wake(session);
-      return json({ schedule: params.schedule, session });
-    },
-    retrySchedule: async ({ params, body, caller, once }) => {
-      const session = await desk.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(once));
-      floor.wake(session);
-      return json({ schedule: params.schedule, session });
+      const found = await schedules.show(params.schedule);
+      if (found === null)
+        throw refusal(wireProblem("not-found", `there is no schedule \`${params.schedule}\``, "`orgate schedules list` shows them"));
+      return json(offered(found, may));
     },
     scheduleHistory: async ({ params, query }) =>
       json(
         await page(cursors, query, {
-          read: async (after, most) => desk.history(params.schedule, { before: after === null ? null : whole(after), most }),
+          read: async (after, most) => schedules.history(params.schedule, { before: after === null ? null : whole(after), most }),
           place: ({ seq }) => String(seq),
           shows: () => true,
         }),
       ),
-    scheduleNext: async ({ params, query }) => json({ schedule: params.schedule, next: await desk.next(params.schedule, query.limit) }),
+    scheduleNext: async ({ params, query }) => json({ schedule: params.schedule, ...(await schedules.next(params.schedule, query.limit)) }),
+  };
+}
+
+export function scheduleHandlers(
+  context: Pick<OperationContext, "schedules" | "sessionDriver" | "cursors">,
+): Required<Pick<OperationHandlers, Group>> {
+  const { schedules, sessionDriver } = context;
+  const calendar = openCalendar();
+  const show = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
+  return {
+    ...scheduleReaders(context),
+    addSchedule: async ({ body: { schedule, ...written }, caller, once, may }) => {
+      const before = once.again ? await schedules.show(schedule) : null;
+      if (before !== null && before.from === null && before.spec.owner === caller.principal.id) return show(before, may); // a crash cut its answer off
+      return show(schedules.add(schedule, specFrom(written, caller.principal.id, calendar), caller.person), may);
+    },
+    pauseSchedule: async ({ params, body, caller, may }) => show(schedules.pause(params.schedule, body.reason, caller.person), may),
+    resumeSchedule: async ({ params, body, caller, may }) => show(schedules.resume(params.schedule, body.reason, caller.person), may),
+    removeSchedule: async ({ params, body, caller, may }) => show(schedules.remove(params.schedule, body.reason, caller.person), may),
+    runSchedule: async ({ params, caller, once }) => {
+      const session = await schedules.run(params.schedule, caller.person, wantedBy(once));
+      sessionDriver.wake(session);
+      return json({ schedule: params.schedule, session });
+    },
+    retrySchedule: async ({ params, body, caller, once }) => {
+      const session = await schedules.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(once));
+      sessionDriver.wake(session);
+      return json({ schedule: params.schedule, session });
+    },
   };
 }
 
@@ -97,7 +98,7 @@ type Sought = OperationRequest<"schedules">["query"];
 function inOrder(
   all: readonly StandingSchedule[],
   { agent, state, text, order }: Sought,
-  stateOf: ScheduleDesk["stateOf"],
+  stateOf: ScheduleReads["stateOf"],
 ): Omit<PageSource<StandingSchedule>, "shows"> {
   const place = (one: StandingSchedule): string => (order === "name" ? one.schedule : `${need(one)} ${one.schedule}`);
   const rows = all
@@ -122,7 +123,7 @@ const need = ({ state, failures, last }: StandingSchedule): number =>
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
   const read = projectScheduleSchema.safeParse(written);
-  if (read.success) return specOf(read.data, owner, calendar);
+  if (read.success) return toScheduleSpec(read.data, owner, calendar);
   const [issue] = read.error.issues;
   throw new FaultError({
     kind: "usage",

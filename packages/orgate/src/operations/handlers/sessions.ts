@@ -1,7 +1,7 @@
 import { FaultError, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
-import { hasWords, searchWords } from "@orgate/core/journal/view";
-import { haltOnSession } from "../../runtime/people/halted.ts";
+import { hasWords, searchWords } from "@orgate/protocol/view";
+import { findSessionHalt } from "../../runtime/people/halted.ts";
 import { act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
 import type { OperationContext } from "../context.ts";
@@ -39,7 +39,7 @@ async function fitting(views: OperationContext["views"], text: string | undefine
   return (one) => hasWords(listedText(one), words) || said.has(one.session);
 }
 
-export function sessionHandlers({ runtime, floor, cursors, views }: OperationContext): Pick<OperationHandlers, Names> {
+export function sessionHandlers({ runtime, sessionDriver, cursors, views }: OperationContext): Pick<OperationHandlers, Names> {
   const mustBe = async (session: SessionId): Promise<SessionSummary> => {
     const found = await runtime.inspect.session(session);
     if (found === null) throw new FaultError({ kind: "session-unknown", session });
@@ -52,7 +52,7 @@ export function sessionHandlers({ runtime, floor, cursors, views }: OperationCon
     const { halts } = orders.now();
     const { journal } = store;
     return Promise.all(
-      found.map(async (s) => ({ ...s, halted: await haltOnSession({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
+      found.map(async (s) => ({ ...s, halted: await findSessionHalt({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
     );
   };
   return {
@@ -96,22 +96,22 @@ export function sessionHandlers({ runtime, floor, cursors, views }: OperationCon
         }),
       ),
     say: async ({ params, body, caller, once }) =>
-      json(await floor.send({ session: params.session, wish: { kind: "follow-up", ...body }, as: caller.person, id: once.intent })),
+      json(await sessionDriver.send({ session: params.session, wish: { kind: "follow-up", ...body }, as: caller.person, id: once.intent })),
     steer: async ({ params, body, caller, once }) =>
-      json(await floor.send({ session: params.session, wish: { kind: "steer", ...body }, as: caller.person, id: once.intent })),
+      json(await sessionDriver.send({ session: params.session, wish: { kind: "steer", ...body }, as: caller.person, id: once.intent })),
     cancel: async ({ params, body, caller, once }) => {
       const wish = { kind: body.all ? "cancel-all" : "cancel", reason: body.reason } as const;
-      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
     clear: async ({ params, caller, once }) =>
-      json(await floor.send({ session: params.session, wish: { kind: "clear" }, as: caller.person, id: once.intent })),
+      json(await sessionDriver.send({ session: params.session, wish: { kind: "clear" }, as: caller.person, id: once.intent })),
     compact: async ({ params, body, caller, once }) => {
       const wish = { kind: "compact", tokens: body.tokens ?? null } as const;
-      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
     chooseModel: async ({ params, body, caller, once }) => {
       const wish = { kind: "choose-model", model: body.model } as const;
-      return json(await floor.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
     fork: async ({ params, body, caller, once }) => {
       const { at, id = once.external } = body;

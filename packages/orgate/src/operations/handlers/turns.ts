@@ -10,10 +10,11 @@ import {
   type State,
   seq,
 } from "@orgate/core";
-import { findAgentHalt, haltText, liftText, type Orders, type StandingHalt } from "@orgate/core/journal";
-import type { OperationOutput } from "@orgate/core/wire";
+import { eachEntry, findAgentHalt, type Orders, type StandingHalt } from "@orgate/core/journal";
+import { haltText, liftText } from "@orgate/core/vocab";
+import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../../runtime/api.ts";
-import { membersOf } from "../../runtime/members.ts";
+import { listSubAgentRuns } from "../../runtime/sub-agent-runs.ts";
 
 export type TurnView = OperationOutput<"turns">["items"][number];
 type Ended = Extract<JournalEvent, { kind: "turn.ended" }>;
@@ -22,22 +23,16 @@ type Open = { -readonly [K in keyof TurnView]: TurnView[K] };
 /** In order. One page of entries in memory at a time. */
 export async function* turnsOf({ place }: Runtime, session: SessionId): AsyncGenerator<TurnView> {
   let open: Open | null = null;
-  for (let after = 0; ; ) {
-    const chunk: readonly Entry[] = await place.store.journal.read(session, seq(after), 500);
-    for (const entry of chunk) {
-      const { event } = entry;
-      if (event.kind === "turn.started") {
-        if (open !== null) yield open;
-        open = begun(entry, event);
-      }
-      if (event.kind === "turn.ended" && open !== null) {
-        yield { ...open, ...over(entry, event) };
-        open = null;
-      }
+  for await (const entry of eachEntry(place.store.journal, session)) {
+    const { event } = entry;
+    if (event.kind === "turn.started") {
+      if (open !== null) yield open;
+      open = begun(entry, event);
     }
-    const last = chunk.at(-1);
-    if (last === undefined) break;
-    after = last.seq;
+    if (event.kind === "turn.ended" && open !== null) {
+      yield { ...open, ...over(entry, event) };
+      open = null;
+    }
   }
   if (open !== null) yield open;
 }
@@ -101,7 +96,7 @@ export async function listMembers(
 ): Promise<ResultView["members"]> {
   const { agent, seq: last } = (await inspect.session(session)) ?? { agent: null, seq: 0 };
   if (inspect.agents.every(({ name, delegates }) => name !== agent || delegates.length === 0)) return [];
-  return (await membersOf(place.store.journal, session, upTo ?? last)).map(({ output: _, ...one }) =>
+  return (await listSubAgentRuns(place.store.journal, session, upTo ?? last)).map(({ output: _, ...one }) =>
     sees(one.agent) ? one : { ...one, agent: null, session: null, detail: null },
   );
 }
@@ -136,14 +131,9 @@ type Came = Readonly<{ event: Ended; at: number; sees: Sees }>;
 
 /** Of the first turn of a session, whether it is over or not. */
 export async function firstResult(runtime: Runtime, session: SessionId, sees: Sees): Promise<ResultView> {
-  for (let after = 0; ; ) {
-    const chunk: readonly Entry[] = await runtime.place.store.journal.read(session, seq(after), 500);
-    for (const { event, seq: at } of chunk)
-      if (event.kind === "turn.ended" && event.turn === 1) return resultOf(runtime, session, { event, at, sees });
-    const last = chunk.at(-1);
-    if (last === undefined) return waitingResult(runtime, session, { isWaiting: false, sees });
-    after = last.seq;
-  }
+  for await (const { event, seq: at } of eachEntry(runtime.place.store.journal, session))
+    if (event.kind === "turn.ended" && event.turn === 1) return resultOf(runtime, session, { event, at, sees });
+  return waitingResult(runtime, session, { isWaiting: false, sees });
 }
 
 function jsonIn(text: string | null): Json {

@@ -1,5 +1,5 @@
 import { isSessionStream } from "@orgate/core";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
 import { act } from "../access.ts";
 import type { OperationContext } from "../context.ts";

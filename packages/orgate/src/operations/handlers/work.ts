@@ -1,7 +1,7 @@
 import { breakerSubject, listAgentTools, type Principal, principalName } from "@orgate/core";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import { unknownBreaker } from "../../runtime/people/breakers.ts";
-import { unknownScope } from "../../runtime/people/halt-scope.ts";
+import { refuseUnknownScope } from "../../runtime/people/halt-scope.ts";
 import { act, type Caller } from "../access.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationCall, OperationHandlers } from "../execute.ts";
@@ -44,7 +44,7 @@ export function workHandlers({ runtime, cursors }: OperationContext): Pick<Opera
       const before = once.again ? await standing() : undefined;
       if (before !== undefined && isFrom(before, caller, body.reason)) return json(before);
       const mine = runtime.inspect.agents.filter((agent) => sees(agent.name)); // an agent that the caller may not see reads as none
-      const unknown = body.anyway ? null : unknownScope(mine, body.scope, "`anyway: true`");
+      const unknown = body.anyway ? null : refuseUnknownScope(mine, body.scope, "`anyway: true`");
       if (unknown !== null) throw unknown;
       await runtime.halt(body.scope, body.reason, caller.person, { anyway: body.anyway });
       const found = await standing();

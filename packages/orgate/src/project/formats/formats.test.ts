@@ -14,7 +14,7 @@ let root = "";
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "orgate-formats-")));
   write("package.json", '{ "type": "module" }');
-  write("orgate.toml", 'project = "formats"\nagents = ["agents/*.toml", "agents/*.md"]\n');
+  write("orgate.toml", '[project]\nname = "formats"\nagents = ["agents/*.toml", "agents/*.md"]\n');
   write(
     "tools/look.ts",
     'import { defineTool } from "orgate";\nexport const look = defineTool({ name: "look", description: "x", input: { type: "object", properties: {}, additionalProperties: false }, run: () => null });\n',

@@ -11,7 +11,7 @@ let root = "";
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "orgate-toml-")));
   write("package.json", '{ "type": "module" }');
-  write("orgate.toml", 'project = "clerks"\n');
+  write("orgate.toml", '[project]\nname = "clerks"\n');
   write("tools/look.ts", TOOL("look"));
 });
 afterEach(() => rmSync(root, { recursive: true }));

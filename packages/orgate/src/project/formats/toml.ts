@@ -62,6 +62,7 @@ const agentSchema = z.strictObject({
     .discriminatedUnion("kind", [
       z.strictObject({ kind: z.literal("window") }),
       z.strictObject({ kind: z.literal("mask"), keep: z.number().exactOptional() }),
+      z.strictObject({ kind: z.literal("own"), plan: z.string() }),
       z.strictObject({ kind: z.literal("summarise"), keep: z.number().exactOptional(), model: z.string().exactOptional() }),
     ])
     .exactOptional(),

@@ -1,10 +1,10 @@
-/** Y-3 for `schedule` and `webhook` blocks: what the real clockwork fires, and what a real server answers and starts, changes with each key. */
+/** Y-3 for `schedule` and `webhook` blocks: what the real scheduler fires, and what a real server answers and starts, changes with each key. */
 import { createHmac } from "node:crypto";
 import { millis, type SessionId, seq } from "@orgate/core";
 import { BLOCK_KEYS, readSymbi, type SymbiFile } from "@orgate/symbi";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";
+import { readSchedules, readWebhooks } from "../../schedules/declaring.ts";
 import { MINUTE, SERVER, START, stage } from "../../schedules/fixtures/stage.ts";
 import { type Serving, serving } from "../../server/fixtures/serving.ts";
 
@@ -48,17 +48,17 @@ const EACH = { agent: "clerk", input: '"look"', cron: '"* * * * *"' };
 /** In a zone with half an hour more, only these minutes are due. */
 const MORE: Readonly<Record<string, Readonly<Record<string, string>>>> = { timezone: { cron: '"1 0 * * *"' }, at: { missed: "once" } };
 
-/** A day at the clockwork: a turn that takes longer than a minute and fails, its repetition, one that is over in time, an hour in which nobody is there. */
+/** A day at the scheduler: a turn that takes longer than a minute and fails, its repetition, one that is over in time, an hour in which nobody is there. */
 async function firings(text: string): Promise<unknown> {
   const s = stage();
   s.agents.add("other");
-  const declared = schedulesIn(sourcesOf(text), openCalendar());
+  const declared = readSchedules(sourcesOf(text), openCalendar());
   const first = await s.start("a");
   await first.book.declare(declared, SERVER);
-  await first.clockwork.start();
+  await first.scheduler.start();
   const at = async (minutes: number, process = first): Promise<void> => {
     s.clock.now = millis(START + minutes * MINUTE);
-    await process.clockwork.settle();
+    await process.scheduler.settle();
   };
   await at(1);
   await at(2);
@@ -68,12 +68,12 @@ async function firings(text: string): Promise<unknown> {
   await s.finish();
   await at(2.9);
   await s.finish();
-  first.clockwork.stop();
+  first.scheduler.stop();
   s.clock.now = millis(START + 62.5 * MINUTE);
   const second = await s.start("b");
-  await second.clockwork.start();
+  await second.scheduler.start();
   await s.finish();
-  await second.clockwork.settle();
+  await second.scheduler.settle();
   const opened = new Map<SessionId, unknown>();
   for (const session of s.sessions()) {
     const [open, started] = await second.journal.read(session, seq(0), 2);
@@ -165,7 +165,7 @@ const hooksOf = rows.flatMap(([block, key, values]) =>
 
 let at: Serving;
 beforeAll(async () => {
-  const webhooks = webhooksIn(sourcesOf(hooksOf.map(({ text }) => text).join("\n")));
+  const webhooks = readWebhooks(sourcesOf(hooksOf.map(({ text }) => text).join("\n")));
   const secrets = new Map(webhooks.map(({ name, secrets: own }) => [name, own.map(secretOf)]));
   const declares = { schedules: [], webhooks, secrets, by: { kind: "user", id: "ann" } as const };
   at = await serving({ serve: { declares, bounds: { strangersBurst: 1_000, strangersPerSecond: 100 } } });

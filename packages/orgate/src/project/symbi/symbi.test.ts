@@ -6,7 +6,7 @@ import { type Case, caseSchema, cedarGate, loadPolicies, runCase } from "@orgate
 import { expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
 import { cedarEngine } from "../../policies/cedar-engine.ts";
-import { NO_GROUPS, toCast, tryLoadFolder } from "../../policies/policy-load.ts";
+import { NO_GROUPS, toPolicyWorld, tryLoadFolder } from "../../policies/policy-load.ts";
 import { GROUPS, deciderOf as gateOf, made, tools } from "./fixtures/symbi-stand.ts";
 
 const agentText = (rules: string, more = "") => `agent worker {
@@ -495,7 +495,7 @@ test("Y-11 what is audited is recorded as it would be refused, and nothing else 
   if (found.kind === "problems") throw new Error(found.text);
   const loaded = loadPolicies(
     found.agents.flatMap((a) => a.policies),
-    toCast(found.agents, GROUPS),
+    toPolicyWorld(found.agents, GROUPS),
     cedarEngine(),
   );
   if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
@@ -662,7 +662,7 @@ agent second { capabilities = [look] policy p { allow: look } with instructions 
     const files = found.agents.flatMap((a) =>
       a.policies.map((file) => (file.agent === idle ? { ...file, idle: { agent: file.agent, pieces: file.pieces } } : file)),
     );
-    const loaded = loadPolicies(files, toCast(found.agents, GROUPS), cedarEngine());
+    const loaded = loadPolicies(files, toPolicyWorld(found.agents, GROUPS), cedarEngine());
     if (loaded.kind === "refused") throw new Error(JSON.stringify(loaded.problems));
     return cedarGate(loaded.set, cedarEngine(), sha256);
   };

@@ -38,20 +38,28 @@ import {
   type Resource,
   readLastTurn,
   type SessionId,
-  type StreamId,
   seq,
   toCallSubject,
   type UserAct,
   type Vote,
 } from "@orgate/core";
 import { findSurvivingLabels, readGrant, refusalFor, refuseGrant, type WidestGrant } from "@orgate/core/gate";
-import { foldOrders, HALT_SCOPE, type Journal, NO_ORDERS, type Orders, type StandingGrant, type StandingHalt } from "@orgate/core/journal";
+import {
+  foldOrders,
+  HALT_SCOPE,
+  type Journal,
+  NO_ORDERS,
+  type Orders,
+  readAllEntries,
+  type StandingGrant,
+  type StandingHalt,
+} from "@orgate/core/journal";
 import type { Person } from "../../store/keyring.ts";
 import { findPersonProblem } from "../../store/open-read-only.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";
-import { resolvedSince } from "./resolved-since.ts";
+import { listResolvedSince } from "./resolved-since.ts";
 
-export type QuestionView = Readonly<{
+export type ApprovalRequestView = Readonly<{
   approval: ApprovalId;
   session: SessionId;
   agent: string;
@@ -90,35 +98,22 @@ export type QuestionView = Readonly<{
   resolved: readonly string[];
 }>;
 
-const PAGE = 1_000;
-
 /** Null when nobody waits for this answer any more. */
-export async function viewQuestion(
+export async function viewApprovalRequest(
   journal: Pick<Journal, "read" | "session" | "unknownsLike">,
   session: SessionId,
   approval: ApprovalId,
   now: Millis,
-): Promise<QuestionView | null> {
-  const orders = foldOrders(NO_ORDERS, await entriesOf(journal, HALT));
+): Promise<ApprovalRequestView | null> {
+  const orders = foldOrders(NO_ORDERS, await readAllEntries(journal, HALT));
   const opened = await journal.read(session, seq(0), 1);
   const view = viewOf([...opened, ...(await readLastTurn({ journal }, session))], approval, now, orders); // a question is its turn's
   if (view === null || view.resource === null) return view;
   const { asks, tool, resource, digest } = view;
-  return { ...view, resolved: await resolvedSince(journal, { session, asks, about: { tool, resource, digest } }) };
+  return { ...view, resolved: await listResolvedSince(journal, { session, asks, about: { tool, resource, digest } }) };
 }
 
-async function entriesOf(journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  for (let after = seq(0); ; ) {
-    const chunk = await journal.read(stream, after, PAGE);
-    entries.push(...chunk);
-    const last = chunk.at(-1);
-    if (last === undefined) return entries;
-    after = last.seq;
-  }
-}
-
-function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, orders: Orders): QuestionView | null {
+function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, orders: Orders): ApprovalRequestView | null {
   const state = fold(entries);
   const question = state?.turn?.questions.get(approval);
   const place = entries.findLastIndex(({ event }) => event.kind === "approval.asked" && event.approval === approval);
@@ -166,7 +161,8 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
   };
 }
 
-export const isExpired = ({ expiresAt }: Pick<QuestionView, "expiresAt">, now: Millis): boolean => expiresAt !== null && now >= expiresAt;
+export const isExpired = ({ expiresAt }: Pick<ApprovalRequestView, "expiresAt">, now: Millis): boolean =>
+  expiresAt !== null && now >= expiresAt;
 
 const SCOPES = ["digest", "resource", "tool"] as const;
 
@@ -187,7 +183,7 @@ function shorter(a: WidestGrant["lifetime"], b: WidestGrant["lifetime"]): Widest
   return a === b ? a : "turn";
 }
 
-function grantsWithin(shown: Coverage, { scope, lifetime }: WidestGrant, now: Millis): QuestionView["grants"] {
+function grantsWithin(shown: Coverage, { scope, lifetime }: WidestGrant, now: Millis): ApprovalRequestView["grants"] {
   const until = typeof lifetime === "object" ? ((now + lifetime.ms) as Millis) : lifetime;
   return SCOPES.slice(0, SCOPES.indexOf(scope) + 1).map((one) => ({ scope: one, says: coverageText(shown, { scope: one, until }) }));
 }
@@ -217,7 +213,7 @@ export function spanText(ms: number): string {
 }
 
 /** From words to what is asked to be remembered; throws `usage`, which says what is allowed. */
-export function grantWish(scope: GrantRequest["scope"], lifetime: string, asks: readonly Ask[], now: Millis): GrantRequest {
+export function toGrantRequest(scope: GrantRequest["scope"], lifetime: string, asks: readonly Ask[], now: Millis): GrantRequest {
   const ms = durationWords(lifetime);
   const until = lifetime === "turn" || lifetime === "session" ? lifetime : ms === null ? null : ((now + ms) as Millis);
   if (until === null)
@@ -233,14 +229,14 @@ export function grantWish(scope: GrantRequest["scope"], lifetime: string, asks: 
 export type Acting = Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
 
 /** Their key counts in this project, and they have it. */
-export async function known({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
+export async function certifyActor({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
   const doubt = findPersonProblem(await place.keyring.refresh(), person);
   if (doubt !== null) throw notPermitted(person, what, doubt);
   return { kind: "user", id: person.name };
 }
 
 /** Throws unless the policies simply allow it; an error of theirs denies. */
-export function mayAct(gate: Acting["gate"], person: Person, act: UserAct, what: string): void {
+export function assertMayAct(gate: Acting["gate"], person: Person, act: UserAct, what: string): void {
   const reason = refusalFor(gate, person.name, act);
   if (reason !== null) throw notPermitted(person, what, reason);
 }
@@ -261,8 +257,8 @@ async function halting(acting: Halting, scope: string, what: string, reason: str
   demandReason(reason, what);
   if (!HALT_SCOPE.test(scope))
     throw new FaultError({ kind: "usage", detail: `\`${scope}\` is nothing that can be halted`, hint: "all, agent:NAME or tool:NAME" });
-  if (acting.gate !== null) mayAct(acting.gate, acting.person, { kind: "halt", scope }, what);
-  return known(acting, what);
+  if (acting.gate !== null) assertMayAct(acting.gate, acting.person, { kind: "halt", scope }, what);
+  return certifyActor(acting, what);
 }
 
 export async function haltWork(acting: Halting, scope: string, reason: string): Promise<void> {
@@ -301,27 +297,28 @@ export async function revokeGrant(acting: Acting, grant: GrantId, reason: string
     });
   const { agent, tool, onBehalfOf } = found;
   const isOwn = found.by.kind === "user" && found.by.id === acting.person.name;
-  if (!isOwn) mayAct(acting.gate, acting.person, { kind: "approve", approval: grant, agent, tool, requester: onBehalfOf.id }, "revoke it");
-  const by = await known(acting, "revoke it");
+  if (!isOwn)
+    assertMayAct(acting.gate, acting.person, { kind: "approve", approval: grant, agent, tool, requester: onBehalfOf.id }, "revoke it");
+  const by = await certifyActor(acting, "revoke it");
   await orders.revoke({ kind: "grant.revoked", grant, by, reason: reason.toWellFormed() });
   return found;
 }
 
 /** With what it covers, in words. */
 export type ListedGrant = StandingGrant & Readonly<{ says: string }>;
-export type ApprovalStanding = Readonly<{ grants: readonly ListedGrant[]; halts: readonly StandingHalt[] }>;
+export type OrdersInForce = Readonly<{ grants: readonly ListedGrant[]; halts: readonly StandingHalt[] }>;
 
 /** All grants and halts in force, for whoever only looks. */
-export async function standingOrders(journal: Pick<Journal, "read">, now: Millis): Promise<ApprovalStanding> {
+export async function readOrdersInForce(journal: Pick<Journal, "read">, now: Millis): Promise<OrdersInForce> {
   const orders: OpenOrders = openOrders(
     { read: journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
     () => now,
   );
   await orders.refresh();
-  return inForce(orders, now);
+  return listOrdersInForce(orders, now);
 }
 
-export function inForce(orders: Pick<OpenOrders, "now">, now: Millis): ApprovalStanding {
+export function listOrdersInForce(orders: Pick<OpenOrders, "now">, now: Millis): OrdersInForce {
   const { grants, halts } = orders.now();
   const standing = [...grants.values()].filter((g) => g.until === null || now < g.until);
   return { grants: standing.map((g) => ({ ...g, says: grantText(g) })), halts: [...halts.values()] };

@@ -7,7 +7,7 @@ import { type Agent, breakerSubject, FaultError, listAgentTools, type Millis, mi
 import { BREAKER, BREAKERS, type BreakerState, foldBreaker, type Journal, type StandingBreaker } from "@orgate/core/journal";
 import { findNearestWord } from "@orgate/core/vocab";
 import type { OpenProjectStore } from "../ports/project-store.ts";
-import { type Acting, demandReason, known, mayAct } from "./approvals.ts";
+import { type Acting, assertMayAct, certifyActor, demandReason } from "./approvals.ts";
 
 /** `state` as it is now: an open one whose time is up lets calls try, whether or not anybody has written that down. */
 export type BreakerView = StandingBreaker & Readonly<{ written: BreakerState }>;
@@ -75,8 +75,8 @@ export async function setBreaker(
     });
   const what = `set breaker ${breaker}`;
   demandReason(reason, what);
-  mayAct(acting.gate, acting.person, { kind: "set-breaker", breaker }, what);
-  const by = await known(acting, what);
+  assertMayAct(acting.gate, acting.person, { kind: "set-breaker", breaker }, what);
+  const by = await certifyActor(acting, what);
   const until = to === "open" && forMs !== null ? millis(now + forMs) : null;
   const { breakers } = acting.place;
   const change = { to, failures: 0, until, by, reason: reason.toWellFormed() };

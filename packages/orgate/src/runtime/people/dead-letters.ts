@@ -1,20 +1,21 @@
 /** A call that was set aside, as people see it: what was tried, with which arguments, and how it failed. */
-import { actionText, type CallId, type Entry, type JsonObject, type SessionId, seq } from "@orgate/core";
-import { computeDeadLetterChanges, type DeadLetter, type Journal, type ListedDeadLetter } from "@orgate/core/journal";
+import { actionText, type CallId, type JsonObject, type SessionId } from "@orgate/core";
+import {
+  computeDeadLetterChanges,
+  type DeadLetter,
+  eachPage,
+  type Journal,
+  type ListedDeadLetter,
+  readAllEntries,
+} from "@orgate/core/journal";
 
 export type DeadLetterView = DeadLetter & Readonly<{ args: JsonObject | null; starts: number; strategies: readonly string[] }>;
 
-const PAGE = 500;
-
 export async function allDeadLetters(journal: Pick<Journal, "deadLetters">): Promise<readonly ListedDeadLetter[]> {
   const all: ListedDeadLetter[] = [];
-  for (let after = 0; ; ) {
-    const page = await journal.deadLetters({ after, most: PAGE });
-    all.push(...page);
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return all;
-    after = last.arrival;
-  }
+  const read = (last: ListedDeadLetter | null, most: number) => journal.deadLetters({ after: last?.arrival ?? 0, most });
+  for await (const page of eachPage(read)) all.push(...page);
+  return all;
 }
 
 /** Null when it is not set aside, or not any more. */
@@ -24,12 +25,7 @@ export async function viewDeadLetter(
   call: CallId,
 ): Promise<DeadLetterView | null> {
   const agent = (await journal.session(session))?.agent ?? "";
-  const entries: Entry[] = [];
-  for (;;) {
-    const chunk = await journal.read(session, entries.at(-1)?.seq ?? seq(0), PAGE);
-    entries.push(...chunk);
-    if (chunk.length === 0) break;
-  }
+  const entries = await readAllEntries(journal, session);
   const letter = computeDeadLetterChanges(session, agent, entries, () => []).put.find((one) => one.call === call);
   if (letter === undefined) return null;
   const events = entries.map((e) => e.event);

@@ -1,13 +1,13 @@
 import { callId, type Entry, intentId, millis, reconciledEvent, type SessionEvent, seq } from "@orgate/core";
 import { callDecided, lost, opened, S1, started } from "@orgate/core/testing";
 import { expect, test } from "vitest";
-import { envelopeOf } from "./evidence.ts";
+import { buildEnvelope } from "./evidence.ts";
 
 const CALL = callId("1.0");
 const journal = (...events: readonly SessionEvent[]): readonly Entry[] =>
   events.map((event, i) => ({ stream: S1, seq: seq(i + 1), at: millis(1_000 + i), event }));
 const before = [opened("clerk"), callDecided("1.0"), started("1.0"), lost("1.0")];
-const settledBy = (...after: readonly SessionEvent[]) => envelopeOf(journal(...before, ...after), CALL)?.settled;
+const settledBy = (...after: readonly SessionEvent[]) => buildEnvelope(journal(...before, ...after), CALL)?.settled;
 
 const late: SessionEvent = { kind: "act.late", call: CALL, outcome: { kind: "done", output: 1 }, intent: intentId("i_late") };
 const resolved = (as: "happened" | "abandon"): SessionEvent => ({
@@ -20,7 +20,7 @@ const resolved = (as: "happened" | "abandon"): SessionEvent => ({
 });
 
 test("T-9 an outcome that was unknown says what became of it: late, asked of its tool, or by a person's word, with who and where", () => {
-  expect(envelopeOf(journal(...before), CALL)).toMatchObject({ outcome: "unknown (hold-lost)", settled: null });
+  expect(buildEnvelope(journal(...before), CALL)).toMatchObject({ outcome: "unknown (hold-lost)", settled: null });
   expect(settledBy(late)).toEqual({ how: "late", as: "done", detail: "", by: null, at: 1_004, entry: 5 });
   expect(settledBy(resolved("happened"))).toMatchObject({ how: "person", as: "happened", by: "user:ana", detail: "I looked" });
   expect(settledBy(resolved("abandon"))).toMatchObject({ as: "given-up" });

@@ -23,7 +23,7 @@ export type Envelope = Readonly<{
   starts: number;
   outcome: string;
   /** What became of an outcome that was unknown; null: nothing more is known, or nothing more was to be. */
-  settled: Settled | null;
+  settled: SettledCall | null;
   exitStatus: Json;
   outputDigest: string | null;
   outputSha256: Json;
@@ -37,7 +37,7 @@ export type Envelope = Readonly<{
   entries: Readonly<{ opened: number; decided: number | null; started: number | null; ended: number }>;
 }>;
 
-export type Settled = Readonly<{
+export type SettledCall = Readonly<{
   /** `late`: its result came after all; `tool`: asked, the tool said so; `person`: somebody looked. */
   how: "late" | "tool" | "person";
   as: "done" | "failed" | "happened" | "did-not-happen" | "given-up";
@@ -48,7 +48,7 @@ export type Settled = Readonly<{
 }>;
 
 /** `entries` are all of one session. Null: the call never ended there. */
-export function envelopeOf(entries: readonly Entry[], call: CallId): Envelope | null {
+export function buildEnvelope(entries: readonly Entry[], call: CallId): Envelope | null {
   const last = <K extends JournalEvent["kind"]>(kind: K, is: (event: Of<K>) => boolean = () => true) =>
     entries.findLast((e): e is Entry & { event: Of<K> } => e.event.kind === kind && is(e.event as Of<K>));
   const ended = last("act.ended", (e) => e.call === call);
@@ -98,7 +98,7 @@ export function envelopeOf(entries: readonly Entry[], call: CallId): Envelope | 
 }
 
 /** The first that settles it: what comes after that has nothing to say. */
-function settledIn(entries: readonly Entry[], call: CallId, after: number): Settled | null {
+function settledIn(entries: readonly Entry[], call: CallId, after: number): SettledCall | null {
   for (const { event, at, seq } of entries) {
     if (seq <= after) continue;
     const found = settling(event, call);
@@ -107,7 +107,7 @@ function settledIn(entries: readonly Entry[], call: CallId, after: number): Sett
   return null;
 }
 
-function settling(event: JournalEvent, call: CallId): Omit<Settled, "at" | "entry"> | null {
+function settling(event: JournalEvent, call: CallId): Omit<SettledCall, "at" | "entry"> | null {
   if (!("call" in event) || event.call !== call) return null;
   switch (event.kind) {
     case "act.late": {

@@ -17,13 +17,13 @@ import {
   seq,
   toCanonicalJson,
 } from "@orgate/core";
-import type { Journal, SessionSummary } from "@orgate/core/journal";
+import { eachSession, type Journal, type SessionSummary } from "@orgate/core/journal";
 import { findStreamEnd } from "../../store/stream-end.ts";
 
 type Reading = Pick<Journal, "sessions" | "read" | "streams">;
 
 /** A session that holds what was said, and which of its entries. */
-export type Affected = Readonly<{
+export type AffectedSession = Readonly<{
   session: SessionId;
   first: Seq;
   last: Seq;
@@ -31,10 +31,10 @@ export type Affected = Readonly<{
 }>;
 
 /** What goes with it: whatever is erased takes along what was stored from there, and that what it was recalled in. */
-export type ForgetReach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly Affected[] }>;
+export type ForgetReach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly AffectedSession[] }>;
 
 /** N-13 what a session that had read it has stored may say it again, and its place in the journal is gone: it goes too. */
-export async function reachOf(
+export async function findForgetReach(
   journal: Reading,
   store: Pick<KnowledgeStore, "get" | "list">,
   named: readonly KnowledgeId[],
@@ -42,7 +42,7 @@ export async function reachOf(
   const before = await forgottenBefore(journal, new Set(named));
   for (let ids: readonly KnowledgeId[] = [...new Set([...named, ...before.ids])]; ; ) {
     const items = ids.flatMap((id) => store.get(id) ?? []);
-    const sessions = await affectedBy(journal, ids, items, before.erased);
+    const sessions = await findAffectedSessions(journal, ids, items, before.erased);
     const first = new Map<string, Seq>(sessions.map((one) => [one.session, one.first]));
     const seen = new Set(ids);
     const more = [...everyItem(store)].filter(
@@ -101,18 +101,18 @@ function* everyItem(store: Pick<KnowledgeStore, "list">): Generator<StoredItem> 
  * The session it came from, whole: what was said before it was stored has it too. Those that recalled it, from there on: whatever came after may repeat it.
  * And their relatives: delegates and whom they work for, forks. Of those that are `erased` already, the relatives alone.
  */
-export async function affectedBy(
+export async function findAffectedSessions(
   journal: Pick<Journal, "sessions" | "read">,
   ids: readonly KnowledgeId[],
   items: readonly StoredItem[],
   erased: ReadonlySet<string> = new Set(),
-): Promise<readonly Affected[]> {
+): Promise<readonly AffectedSession[]> {
   const there = new Set(items.map(({ id }) => id));
   const gone = ids.filter((id) => !there.has(id)); // nobody knows any more where it came from
   const origins = new Set(items.flatMap(({ from }) => (from === null ? [] : [from.stream as string])));
   const first = new Map<SessionId, Seq>();
   const all: { summary: SessionSummary; forkedFrom: SessionId | null }[] = [];
-  for await (const summary of everySession(journal)) {
+  for await (const summary of eachSession(journal)) {
     let forkedFrom: SessionId | null = null;
     for await (const { seq: at, event } of readable(journal, summary.session, summary.seq)) {
       if (event.kind === "session.forked") forkedFrom = event.from;
@@ -123,8 +123,8 @@ export async function affectedBy(
     }
     all.push({ summary, forkedFrom });
   }
-  const found = new Map<SessionId, Affected>();
-  const add = (one: SessionSummary, from: Seq, why: Affected["why"]): void =>
+  const found = new Map<SessionId, AffectedSession>();
+  const add = (one: SessionSummary, from: Seq, why: AffectedSession["why"]): void =>
     void found.set(one.session, { session: one.session, first: from, last: one.seq, why });
   for (const { summary } of all) {
     const at = first.get(summary.session);
@@ -145,15 +145,6 @@ export async function affectedBy(
 }
 
 const mentions = (text: string, ids: readonly KnowledgeId[]): boolean => ids.some((id) => text.includes(id));
-
-async function* everySession(journal: Pick<Journal, "sessions">): AsyncGenerator<SessionSummary> {
-  for (let before: SessionSummary | null = null; ; ) {
-    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: 500 });
-    yield* page;
-    before = page.at(-1) ?? null;
-    if (before === null || page.length < 500) return;
-  }
-}
 
 /** What was erased before is passed over. */
 async function* readable(journal: Pick<Journal, "read">, stream: StreamId, end: Seq): AsyncGenerator<Entry> {

@@ -10,7 +10,7 @@ const MOST_NAMED = 20;
  * Null if the project has what the scope names, otherwise the refusal.
  * `anyway` is how this surface asks for a halt of a name that is not here yet.
  */
-export function unknownScope(agents: readonly Agent[], scope: string, anyway: string): FaultError | null {
+export function refuseUnknownScope(agents: readonly Agent[], scope: string, anyway: string): FaultError | null {
   if (!HALT_SCOPE.test(scope)) return null; // whoever halts says that it is no scope
   const [kind = "", name = ""] = scope.split(/:(.*)/s);
   const known =

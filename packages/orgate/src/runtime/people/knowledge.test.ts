@@ -20,12 +20,12 @@ import {
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { cedarPolicies } from "../../policies/policies.ts";
-import { personsAt } from "../../store/open-read-only.ts";
+import { openPersonsAt } from "../../store/open-read-only.ts";
 import type { Runtime } from "../api.ts";
-import { openPlace } from "../ports/project-store.ts";
+import { openProjectStore } from "../ports/project-store.ts";
 import { createRuntime } from "../runtime.ts";
 import { eraseEntries } from "./erase.ts";
-import { affectedBy, reachOf } from "./forget-reach.ts";
+import { findAffectedSessions, findForgetReach } from "./forget-reach.ts";
 import { addDocuments, embedMissing, forgetItems, importItems, type KnowledgeEditor } from "./knowledge.ts";
 
 const POLICIES = `@id("think") permit(principal, action in [Action::"model", Action::"respond"], resource);
@@ -121,7 +121,7 @@ async function stage({ says, tools = [send, page], knowledge = true, embedding, 
     ...(embedding === undefined ? {} : { embedding }),
   });
   made.push({ folder, runtime });
-  const ana = personsAt(join(folder, "home")).create("ana");
+  const ana = openPersonsAt(join(folder, "home")).create("ana");
   await runtime.place.keyring.certifyPerson("ana", ana.key.publicKey);
   const editor: KnowledgeEditor = { place: runtime.place, gate, person: ana, now: () => millis(Date.now()) };
   return {
@@ -185,7 +185,7 @@ test("N-13 what is forgotten with `erase` is nowhere at all: who held it is told
   const bystander = await runtime.complete("clerk", "hello there everybody");
   const [item] = store.list({ after: null, most: 9 });
   if (item === undefined) throw new Error("it was stored");
-  const affected = await affectedBy(runtime.place.store.journal, [item.id], [item]);
+  const affected = await findAffectedSessions(runtime.place.store.journal, [item.id], [item]);
   expect(affected.map(({ session, why }) => [session, why]).sort()).toEqual(
     [
       [origin.session, "it came from here"],
@@ -274,7 +274,7 @@ test("N-14 documents are read in once: what has not changed is left alone, what 
   expect(store.stats()).toMatchObject({ items: 0 });
   const stream = await runtime.place.store.journal.read("knowledge" as never, 0 as never, 10);
   expect(stream.map((e) => e.event.kind)).toEqual(["knowledge.added", "knowledge.added", "knowledge.added", "knowledge.added"]);
-  const eve = personsAt(join(made[0]?.folder ?? "", "home")).create("eve");
+  const eve = openPersonsAt(join(made[0]?.folder ?? "", "home")).create("eve");
   await runtime.place.keyring.certifyPerson("eve", eve.key.publicKey);
   await expect(addDocuments({ ...editor, person: eve }, placing, { documents: [guide] })).rejects.toSatisfy((e) =>
     isFault(e, "not-permitted"),
@@ -368,7 +368,7 @@ test("N-13 what was kept from a session that had recalled it goes with it, and w
   await runtime.complete("clerk", "and the vault again?");
   const fact = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact");
   if (fact === undefined) throw new Error("it was stored");
-  const reach = await reachOf(runtime.place.store.journal, store, [fact.id]);
+  const reach = await findForgetReach(runtime.place.store.journal, store, [fact.id]);
   expect(reach.ids.length).toBeGreaterThan(1);
   expect(reach.sessions.map(({ session }) => session)).not.toContain(bystander.session);
   await forgetItems(editor, { ids: [fact.id], reason: "asked for", erase: true });
@@ -421,7 +421,7 @@ test("N-13 who may not have it forgotten is told so before the journal is looked
   const { makeFact: factOf } = await import("@orgate/core/testing");
   const known = factOf("vault", "opens with", "a key");
   store.put(known);
-  const eve = personsAt(join(folder, "home")).create("eve");
+  const eve = openPersonsAt(join(folder, "home")).create("eve");
   await runtime.place.keyring.certifyPerson("eve", eve.key.publicKey);
   const { store: kept } = runtime.place;
   const journal = { ...kept.journal, sessions: () => Promise.reject(new Error("it was looked through")) };
@@ -446,7 +446,7 @@ test("N-13 a session that is driven meanwhile is named and left, the others are 
   const last = await runtime.complete("clerk", "and the vault again?");
   const fork = await runtime.sessions.fork(origin.session, { at: seq(3) });
   const id = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact")?.id ?? knowledgeId("");
-  const elsewhere = await openPlace({ directory, thread: "main", synchronous: "off" });
+  const elsewhere = await openProjectStore({ directory, thread: "main", synchronous: "off" });
   const driven = [first.session, last.session, fork.session];
   const holds = await Promise.all(driven.map((one) => elsewhere.store.journal.take(one)));
   const done = await forgetItems(editor, { ids: [id], reason: "asked for", erase: true });

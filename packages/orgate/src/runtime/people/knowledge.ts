@@ -27,27 +27,27 @@ import { deriveKnowledgeId, documentKind, itemText, LONGEST_EMBEDDED, readLine, 
 import { sha256 } from "../../node/crypto.ts";
 import { appendAtEnd } from "../../store/stream-end.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";
-import { type Acting, known, mayAct } from "./approvals.ts";
+import { type Acting, assertMayAct, certifyActor } from "./approvals.ts";
 import { eraseEntries } from "./erase.ts";
-import { type Affected, erasureReason, reachOf } from "./forget-reach.ts";
+import { type AffectedSession, erasureReason, findForgetReach } from "./forget-reach.ts";
 
 export type KnowledgeEditor = Omit<Acting, "place"> & Readonly<{ place: OpenProjectStore; now: () => Millis }>;
 
 /** Whose it is to be, and what it carries. */
-export type Placing = Readonly<{ scope: Scope; agent: string | null; labels: readonly Label[]; verified: boolean }>;
+export type KnowledgePlacement = Readonly<{ scope: Scope; agent: string | null; labels: readonly Label[]; verified: boolean }>;
 /** `path` from the project's folder on; `directory` is the folder it is about, null for what lies elsewhere. */
 export type DocumentText = Readonly<{ path: string; directory: string | null; text: string }>;
-export type Added = Readonly<{ documents: number; unchanged: number; added: number; kept: number; gone: number }>;
+export type AddedDocuments = Readonly<{ documents: number; unchanged: number; added: number; kept: number; gone: number }>;
 
 const BATCH = 50;
 
 /** `gone`: documents that were there and are not any more. `told` after each of them. */
 export async function addDocuments(
   editor: KnowledgeEditor,
-  placing: Placing,
+  placing: KnowledgePlacement,
   { documents, gone = [] }: Readonly<{ documents: readonly DocumentText[]; gone?: readonly string[] }>,
   told: (done: number) => void = () => {},
-): Promise<Added> {
+): Promise<AddedDocuments> {
   const store = editor.place.knowledgeStore();
   const { scope, agent, labels, verified } = placing;
   const by = await permitted(editor, scope, "add to what is known");
@@ -131,7 +131,7 @@ export async function embedMissing(
 }
 const EMBED_BATCH = 96;
 
-export type Imported = Readonly<{ stored: number; known: number; forgotten: number }>;
+export type ImportedItems = Readonly<{ stored: number; known: number; forgotten: number }>;
 
 /** Checked whole before anything is stored. What somebody else wrote is `untrusted`, and nobody here stands for it, unless whoever imports it says so. */
 export async function importItems(
@@ -139,7 +139,7 @@ export async function importItems(
   file: Readonly<{ name: string; text: string }>,
   trusted: boolean,
   told: (done: number) => void = () => {},
-): Promise<Imported> {
+): Promise<ImportedItems> {
   const lines = file.text.split("\n").filter((line) => line.trim() !== "");
   const items = lines.map((line, i): StoredItem => {
     const read = readLine(line);
@@ -185,13 +185,18 @@ export async function importItems(
 }
 const UNTRUSTED = "untrusted" as Label;
 
-export type Forgetting = Readonly<{ ids: readonly KnowledgeId[]; reason: string; erase: boolean }>;
+export type ForgetRequest = Readonly<{ ids: readonly KnowledgeId[]; reason: string; erase: boolean }>;
 /** `sessions` are erased; `left` could not be, as things stand: whoever asks once more has those erased too. */
-export type ForgottenHere = Readonly<{ gone: number; clean: boolean; sessions: readonly Affected[]; left: readonly Left[] }>;
-export type Left = Readonly<{ session: SessionId; why: string }>;
+export type ForgetOutcome = Readonly<{
+  gone: number;
+  clean: boolean;
+  sessions: readonly AffectedSession[];
+  left: readonly UnerasedSession[];
+}>;
+export type UnerasedSession = Readonly<{ session: SessionId; why: string }>;
 
 /** Throws `usage` where an id was never there. N-13 whoever may not is told before anything is looked through. */
-export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason, erase }: Forgetting): Promise<ForgottenHere> {
+export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason, erase }: ForgetRequest): Promise<ForgetOutcome> {
   const store = editor.place.knowledgeStore();
   const itemsOf = (ids: readonly KnowledgeId[]) => ids.flatMap((id) => store.get(id) ?? []);
   const mayForget = async (items: readonly StoredItem[]): Promise<Principal> => {
@@ -201,7 +206,7 @@ export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason,
     return by;
   };
   const by = await mayForget(itemsOf(named));
-  const { ids, sessions } = erase ? await reachOf(editor.place.store.journal, store, named) : { ids: named, sessions: [] };
+  const { ids, sessions } = erase ? await findForgetReach(editor.place.store.journal, store, named) : { ids: named, sessions: [] };
   const found = ids.map((id) => ({ id, item: store.get(id) }));
   const missing = found.find(({ id, item }) => item === null && !(erase && store.isForgotten(id)));
   if (missing !== undefined)
@@ -222,10 +227,10 @@ export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason,
 /** N-13 one that somebody drives, or that another waits for, keeps none of the others. */
 async function eraseAll(
   { place }: KnowledgeEditor,
-  sessions: readonly Affected[],
+  sessions: readonly AffectedSession[],
   { by, reason, clean }: Readonly<{ by: Principal; reason: string; clean: boolean }>,
-): Promise<Omit<ForgottenHere, "gone">> {
-  const left: Left[] = [];
+): Promise<Omit<ForgetOutcome, "gone">> {
+  const left: UnerasedSession[] = [];
   let isClean = clean;
   for (const { session, first, last } of sessions) {
     try {
@@ -243,8 +248,8 @@ const TOMBSTONES = 500;
 // ── leave, and the record ──
 
 async function permitted(editor: KnowledgeEditor, scope: Scope, what: string): Promise<Principal> {
-  mayAct(editor.gate, editor.person, { kind: "edit-knowledge", scope }, `${what} (${scope})`);
-  return known(editor, what);
+  assertMayAct(editor.gate, editor.person, { kind: "edit-knowledge", scope }, `${what} (${scope})`);
+  return certifyActor(editor, what);
 }
 
 const append = ({ place, now }: KnowledgeEditor, event: JournalEvent): Promise<Seq> =>

@@ -18,8 +18,8 @@ import { afterEach, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { desksOf } from "../../server/coordinator-tools.ts";
-import { membersOf } from "../members.ts";
 import { createRuntime } from "../runtime.ts";
+import { listSubAgentRuns } from "../sub-agent-runs.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -57,7 +57,7 @@ async function conducted(surface: Surface, line: string, middleware: readonly Mi
   });
   try {
     const result = await runtime.complete(ORCHESTRATOR, line);
-    const members = await membersOf(runtime.place.store.journal, result.session);
+    const members = await listSubAgentRuns(runtime.place.store.journal, result.session);
     return {
       result,
       members: members.map(({ agent: name, session, ending }) => `${name} ${session === null ? "not begun, " : ""}${ending}`),

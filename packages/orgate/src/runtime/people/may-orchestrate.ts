@@ -14,19 +14,19 @@ import {
   type Surface,
   seq,
 } from "@orgate/core";
-import { speakersOf } from "../speakers.ts";
-import { mayNotRunOf } from "./may-run.ts";
+import { findSpeakers } from "../speakers.ts";
+import { createRunCheck } from "./may-run.ts";
 
 const AT_THE_MACHINE: ReadonlySet<Surface> = new Set(["cli", "library"]);
 
 /** What every runtime puts before the delegations of a conductor; nothing for other agents. */
-export function leaveToConduct(
+export function orchestrationCheck(
   agent: Agent,
   gate: Pick<Gate, "decideFor">,
   journal: () => Pick<Journal, "session" | "read">,
 ): readonly Middleware[] {
   if (agent.model !== ORCHESTRATOR_MODEL) return [];
-  const mayNotRun = mayNotRunOf(gate);
+  const mayNotRun = createRunCheck(gate);
   const conducted = defineMiddleware({
     name: "leave-to-conduct",
     async beforeTool({ tool, args }, { session }) {
@@ -34,7 +34,7 @@ export function leaveToConduct(
       const [opened] = await journal().read(session, seq(0), 1);
       const trusted = opened?.event.kind === "session.opened" && AT_THE_MACHINE.has(opened.event.surface) ? opened.event.principal : null;
       const to = typeof args === "object" && args !== null && "agent" in args ? String(args["agent"]) : "";
-      const { people } = await speakersOf(journal(), session);
+      const { people } = await findSpeakers(journal(), session);
       for (const { kind, id } of people) {
         if (trusted?.kind === kind && trusted.id === id) continue;
         const reason = kind === "user" ? mayNotRun(id, to) : "it is no person";

@@ -3,7 +3,7 @@ import type { Gate } from "@orgate/core";
 import { refusalFor } from "@orgate/core/gate";
 
 /** Why not; asked of the policies each time. */
-export const mayNotRunOf =
+export const createRunCheck =
   (gate: Pick<Gate, "decideFor">) =>
   (owner: string, agent: string): string | null =>
     refusalFor(gate, owner, { kind: "run", agent });

@@ -8,18 +8,18 @@ import { cedarGate, loadPolicies } from "@orgate/core/gate";
 import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { cedarEngine } from "../../policies/cedar-engine.ts";
-import { policyPlace } from "../../policies/policies.ts";
+import { policyFolderPath } from "../../policies/policies.ts";
 import { readPolicyFolder } from "../../policies/policy-files.ts";
-import { toCast } from "../../policies/policy-load.ts";
+import { toPolicyWorld } from "../../policies/policy-load.ts";
 
 /** Throws `policies-missing` or `policies-refused`. */
 export function openPeopleGate(config: Pick<Config, "root" | "policies" | "groups" | "drafts">): Pick<Gate, "decideFor"> {
-  const place = policyPlace(config);
+  const place = policyFolderPath(config);
   const read = readPolicyFolder(place);
   if (read.kind === "refused") throw new FaultError({ kind: "policies-refused", problems: read.problems });
   const files = read.folder.policies.filter(({ surface }) => surface === null || surface === "cli");
   if (!files.some(({ shadow }) => !shadow)) throw new FaultError({ kind: "policies-missing", folder: place.label });
-  const cast = toCast([], config.groups, { agents: true, tools: { more: true, named: [] } });
+  const cast = toPolicyWorld([], config.groups, { agents: true, tools: { more: true, named: [] } });
   const engine = cedarEngine();
   const load = loadPolicies(files, cast, engine);
   if (load.kind === "refused") throw new FaultError({ kind: "policies-refused", problems: load.problems });

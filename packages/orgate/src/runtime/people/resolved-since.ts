@@ -5,14 +5,14 @@
 import { type Ask, type CallId, type JournalEvent, principalName, type SessionId, UNKNOWN_OPEN } from "@orgate/core";
 import type { CallLikeness, Journal } from "@orgate/core/journal";
 import { callId, isFault, isSessionId } from "@orgate/core/vocab";
-import { newestEntry } from "../delivery.ts";
+import { findNewestEntry } from "../delivery.ts";
 
 type Reads = Pick<Journal, "read" | "session" | "unknownsLike">;
 type Asked = Readonly<{ session: SessionId; asks: readonly Ask[]; about: CallLikeness }>;
 type Named = Readonly<{ session: SessionId; call: CallId }>;
 
 /** One sentence for each that is known by now. A session is read only for an unknown that is no longer open. */
-export async function resolvedSince(journal: Reads, { session, asks, about }: Asked): Promise<readonly string[]> {
+export async function listResolvedSince(journal: Reads, { session, asks, about }: Asked): Promise<readonly string[]> {
   const named = asks.flatMap(({ policy }) => unknownIn(policy, session));
   if (named.length === 0) return [];
   const open = journal.unknownsLike(about);
@@ -29,7 +29,7 @@ function unknownIn(policy: string, own: SessionId): readonly Named[] {
 }
 
 async function settledText(journal: Reads, { session, call }: Named): Promise<string> {
-  const found = await newestEntry(journal, session, (e) => outcomeIn(e, call) !== null).catch((error: unknown) => {
+  const found = await findNewestEntry(journal, session, (e) => outcomeIn(e, call) !== null).catch((error: unknown) => {
     if (isFault(error)) return null; // erased, or bad: whoever opens that session is told
     throw error;
   });

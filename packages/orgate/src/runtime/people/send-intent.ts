@@ -1,7 +1,7 @@
 /** Signs an intent and delivers it: the way into a session's inbox for the command line and the library. */
 import { FaultError, type Intent, type IntentBody, type IntentId, type SessionId } from "@orgate/core";
 import { type Person, signIntent } from "../../store/keyring.ts";
-import { type Delivered, deliver, type IntentDelivery } from "../delivery.ts";
+import { type DeliveryOutcome, deliver, type IntentDelivery } from "../delivery.ts";
 import type { Outside } from "../ports/outside.ts";
 
 type Sending = Omit<IntentDelivery, "intent"> &
@@ -13,7 +13,7 @@ type Sending = Omit<IntentDelivery, "intent"> &
     /** Makes it idempotent: the same id again is the same intent. */
     id?: IntentId;
   }>;
-export type AcceptedIntent = Readonly<{ became: Exclude<Delivered, { kind: "refused" }>; intent: Intent }>;
+export type AcceptedIntent = Readonly<{ became: Exclude<DeliveryOutcome, { kind: "refused" }>; intent: Intent }>;
 
 /** Throws `intent-refused` with the reason. */
 export async function sendIntent(sending: Sending): Promise<AcceptedIntent> {

@@ -4,9 +4,9 @@
  */
 import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Journal, type SessionId, seq } from "@orgate/core";
 import { foldPendingApprovals, NO_PENDING_APPROVALS, type PendingApproval } from "@orgate/core/journal";
-import { buildSessionView, findSettledApproval, type SettledApproval } from "@orgate/core/journal/view";
-import { newestEntry } from "../delivery.ts";
-import { haltOnSession, standingHalts } from "./halted.ts";
+import { buildSessionView, findSettledApproval, type SettledApproval } from "@orgate/protocol/view";
+import { findNewestEntry } from "../delivery.ts";
+import { findSessionHalt, readHalts } from "./halted.ts";
 
 export type SettledRequest = SettledApproval & Pick<PendingApproval, "approval" | "session" | "agent" | "tool">;
 type Reads = Pick<Journal, "read" | "session" | "tail" | "position">;
@@ -19,7 +19,7 @@ const BEFORE = 200;
 const AFTER = 2_000;
 
 /** Null where none is found, it is still open, or it was erased. `me`: who asks, as principals are written; null where that is not known. */
-export async function settledRequest(
+export async function findSettledRequest(
   journal: Reads,
   id: string,
   { me, session = null }: Readonly<{ me: string | null; session?: SessionId | null }>,
@@ -40,7 +40,7 @@ const isAsked =
     event.kind === "approval.asked" && event.approval === approval;
 
 const askedIn = (journal: Reads, session: SessionId, approval: ApprovalId): Promise<Entry | null> =>
-  newestEntry(journal, session, isAsked(approval));
+  findNewestEntry(journal, session, isAsked(approval));
 
 async function askedLately(journal: Reads, approval: ApprovalId): Promise<Entry | null> {
   const end = await journal.position();
@@ -67,7 +67,7 @@ async function settledBy(journal: Reads, asked: Entry, approval: ApprovalId, me:
   const question = foldPendingApprovals(NO_PENDING_APPROVALS, session, summary.agent, upTo).get(approval);
   if (question === undefined) return null;
   if (question.resource === null && /^\d/.test(question.action)) return null; // its tool is not known: a policy about it must not be passed by
-  const halt = await haltOnSession({ journal, halts: await standingHalts(journal), isHeld: false }, summary);
+  const halt = await findSessionHalt({ journal, halts: await readHalts(journal), isHeld: false }, summary);
   const settled = findSettledApproval(buildSessionView(session, entries), approval, me, halt);
   return settled === null ? null : { ...settled, approval, session, agent: question.agent, tool: question.tool };
 }

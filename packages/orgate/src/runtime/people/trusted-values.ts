@@ -3,22 +3,23 @@
  * G-30 a set is edited only by a certified person whom the policies let do so (`edit-known`), with a reason; a tool that declares it extends it when its
  * call is done.
  */
+
 import { FaultError, isFault, type Millis, SET_NAME, seq, TRUSTED_VALUES } from "@orgate/core";
 import { plainValue } from "@orgate/core/gate";
+import { entryPages } from "@orgate/core/journal";
 import type { OpenProjectStore } from "../ports/project-store.ts";
-import { type Acting, known, mayAct } from "./approvals.ts";
+import { type Acting, assertMayAct, certifyActor } from "./approvals.ts";
 
-export type KnownEntry = Readonly<{ set: string; value: string; why: string }>;
+export type TrustedEntry = Readonly<{ set: string; value: string; why: string }>;
 
 const TRIES = 100;
-const PAGE = 1_000;
 const MAX_VALUE = 2_000;
 
 /** Throws `not-permitted` and `usage`. */
-export async function editKnown(
+export async function editTrustedValues(
   acting: Omit<Acting, "place"> & Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders" | "store"> }>,
   kind: "known.added" | "known.removed",
-  { set, value: given, why }: KnownEntry,
+  { set, value: given, why }: TrustedEntry,
   now: () => Millis,
 ): Promise<void> {
   const wrong = (detail: string, hint: string) => new FaultError({ kind: "usage", detail, hint });
@@ -28,19 +29,14 @@ export async function editKnown(
     throw wrong("a value is plain text, without characters that cannot be seen", "write it out by hand instead of pasting it");
   if (why.trim() === "") throw wrong("it does not say why", "say why: the journal keeps it");
   const what = `edit the set ${set}`;
-  mayAct(acting.gate, acting.person, { kind: "edit-known", set }, what);
-  const by = await known(acting, what);
+  assertMayAct(acting.gate, acting.person, { kind: "edit-known", set }, what);
+  const by = await certifyActor(acting, what);
   const { journal } = acting.place.store;
   if (kind === "known.removed" && !journal.isKnown(set, [value], false))
     throw wrong(`\`${value}\` is not in \`${set}\``, "`orgate known list` shows what is");
   let after = seq(0);
   for (let tries = 1; ; tries += 1) {
-    for (
-      let page = await journal.read(TRUSTED_VALUES, after, PAGE);
-      page.length > 0;
-      page = await journal.read(TRUSTED_VALUES, after, PAGE)
-    )
-      after = page.at(-1)?.seq ?? after;
+    for await (const page of entryPages(journal, TRUSTED_VALUES, after)) after = page.at(-1)?.seq ?? after;
     try {
       const event = { kind, set, value, by, why: why.toWellFormed() };
       await journal.append({ stream: TRUSTED_VALUES, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });

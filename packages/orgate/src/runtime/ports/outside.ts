@@ -1,7 +1,7 @@
 /** The ports of a session that a program may bring itself, and those of Node that stand there otherwise. */
-import type { Agent, Clock, Counters, Embedder, Ids, Model } from "@orgate/core";
+import type { Agent, Clock, Counters, Embedder, Ids, Model, Ports } from "@orgate/core";
 import { readModelSettings } from "../../models/env.ts";
-import { modelsWith } from "../../models/named-model.ts";
+import { createModelLookup } from "../../models/named-model.ts";
 import { tokenizers } from "../../models/tokenizers.ts";
 import { nodeClock } from "../../node/clock.ts";
 import { randomIds } from "../../node/ids.ts";
@@ -11,14 +11,16 @@ export type Outside = Readonly<{
   clock: Clock;
   ids: Ids;
   counters: Counters;
+  contextPlans: Ports["contextPlans"];
   /** Null: knowledge is searched by words alone. */
   embedder: Embedder | null;
 }>;
 
 export const NODE: Outside = {
-  model: modelsWith(readModelSettings(process.env, null)),
+  model: createModelLookup(readModelSettings(process.env, null)),
   clock: nodeClock,
   ids: randomIds,
   counters: tokenizers,
+  contextPlans: () => null,
   embedder: null,
 };

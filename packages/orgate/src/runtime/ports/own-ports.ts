@@ -7,6 +7,8 @@ import {
   type Entry,
   estimateTokens,
   type OpenBreakers,
+  type OwnContextPlan,
+  type Ports,
   type TokenCount,
 } from "@orgate/core";
 import { tokenizers } from "../../models/tokenizers.ts";
@@ -26,6 +28,12 @@ export function withOwnCounters(own: OwnCounters | undefined): Counters {
     };
   };
 }
+
+/** By name; an inherited name such as `toString` is none. What a plan throws is dealt with where it is asked. */
+export const ownContextPlans =
+  (plans: Readonly<Record<string, OwnContextPlan>> = {}): Ports["contextPlans"] =>
+  (name) =>
+    Object.hasOwn(plans, name) ? (plans[name] ?? null) : null;
 
 /** Settings by breaker (`tool:NAME`, `model:PROVIDER/NAME`, `mcp:SERVER`); `*` is for all that have no line. */
 export type BreakerTable = Readonly<Record<string, Partial<BreakerSettings>>>;

@@ -21,15 +21,15 @@ import { createTrust } from "@orgate/core/journal";
 import { openKnowledge } from "../../knowledge/sqlite.ts";
 import { nodeClock } from "../../node/clock.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
-import { type IntentDoor, listenForIntents } from "../../store/intent-socket.ts";
+import { type IntentListener, listenForIntents } from "../../store/intent-socket.ts";
 import { openStore, type Store } from "../../store/journal.ts";
 import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys } from "../../store/keyring.ts";
 import { PROOF_PORTS } from "../../store/open-read-only.ts";
-import { sweptFolds } from "../fold-sweeping.ts";
+import { createSweptFolds } from "../swept-folds.ts";
 import { type BreakerTable, withBreakerTable } from "./own-ports.ts";
 import { type OpenOwnStore, openOwnStore } from "./own-store.ts";
 
-export type PlaceOptions = Readonly<{
+export type ProjectStoreOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
   directory: string;
   thread: "main" | "worker";
@@ -58,11 +58,11 @@ export type OpenProjectStore = Readonly<{
   knowledge(embedder: Embedder | null): Knowledge;
   knowledgeStore(): KnowledgeStore;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
-  listen(drives: (session: SessionId) => boolean): Promise<IntentDoor | null>;
+  listen(drives: (session: SessionId) => boolean): Promise<IntentListener | null>;
   close(): Promise<void>;
 }>;
 
-export async function openPlace(options: PlaceOptions): Promise<OpenProjectStore> {
+export async function openProjectStore(options: ProjectStoreOptions): Promise<OpenProjectStore> {
   const { directory, thread, synchronous, clock = nodeClock } = options;
   const keys = openProjectKeys(join(directory, "keys"), ed25519);
   const keyFor = (writer: Parameters<typeof keys.writer>[0]) => {
@@ -82,7 +82,7 @@ export async function openPlace(options: PlaceOptions): Promise<OpenProjectStore
     const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory, options.knowledge);
     const listen: OpenProjectStore["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
-    const folds = sweptFolds(store.journal, clock.elapsed);
+    const folds = createSweptFolds(store.journal, clock.elapsed);
     const self = { kind: "system", id: store.slot.writer } as const;
     const breakers = openBreakers(store.journal, { now: clock.now, hash: sha256, self });
     return {

@@ -1,16 +1,16 @@
 /** `/api/v1`, by the table of operations: a request is found, bounded, decoded, its caller named; `OperationExecutor` does the rest. */
 import { isUtf8 } from "node:buffer";
 import { readJson } from "@orgate/core";
-import { IDEMPOTENCY_KEY, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/core/wire";
+import { IDEMPOTENCY_KEY, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/protocol";
 import type * as z from "zod";
 import type { Caller } from "../../operations/access.ts";
 import { OperationExecutor, type OperationExecutorOptions } from "../../operations/execute.ts";
 import { refusal } from "../../operations/refusal.ts";
-import { type Access, endedNow, strict } from "../identity/authentication.ts";
+import { type Access, findAccessEnd, refuseOnError } from "../identity/authentication.ts";
 import { type HttpAnswer, toHttpAnswer } from "./http-response.ts";
 import { readBody, type ServerLimits } from "./limits.ts";
-import { type FoundRoute, routerOf } from "./router.ts";
-import type { Api, AskedRequest } from "./server.ts";
+import { createRouter, type FoundRoute } from "./router.ts";
+import type { Api, ApiRequest } from "./server.ts";
 
 export type ApiOptions = OperationExecutorOptions & Readonly<{ access: Access; bounds: ServerLimits }>;
 
@@ -18,9 +18,9 @@ export type ApiOptions = OperationExecutorOptions & Readonly<{ access: Access; b
 const WITH_FILES: ReadonlySet<OperationName> = new Set(["execute", "say", "steer", "uiChat"]);
 
 export function openApiServer({ bounds, ...options }: ApiOptions): Api {
-  const access = strict(options.access);
+  const access = refuseOnError(options.access);
   const operations = new OperationExecutor({ ...options, access });
-  const find = routerOf();
+  const find = createRouter();
 
   return async (asked) => {
     const matched = mustFind(find(asked.asking.method, asked.asking.path));
@@ -40,7 +40,7 @@ export function openApiServer({ bounds, ...options }: ApiOptions): Api {
   };
 }
 
-function headerOf({ message }: AskedRequest, name: string): string | null {
+function headerOf({ message }: ApiRequest, name: string): string | null {
   const value = message.headers[name];
   return typeof value === "string" ? value : null;
 }
@@ -48,7 +48,7 @@ function headerOf({ message }: AskedRequest, name: string): string | null {
 /** W-12. A stream breaks off when its caller's access ends, and a slow answer is withheld. */
 function whileAccessLasts(access: Access, caller: Caller, answer: HttpAnswer): HttpAnswer {
   const gone = (why: string) => refusal(wireProblem("unauthenticated", why, "sign in again, or show another key"));
-  const why = endedNow(access, caller);
+  const why = findAccessEnd(access, caller);
   if (why !== null) throw gone(why);
   if (answer.kind !== "stream") return answer;
   return {
@@ -67,7 +67,7 @@ function whileAccessLasts(access: Access, caller: Caller, answer: HttpAnswer): H
 }
 
 async function decodeRequest(
-  asked: AskedRequest,
+  asked: ApiRequest,
   { name, route, params }: Matched,
   bounds: ServerLimits,
 ): Promise<OperationRequest<OperationName>> {
@@ -105,7 +105,7 @@ function queryOf(query: URLSearchParams): Readonly<Record<string, string>> {
   return Object.fromEntries(query);
 }
 
-async function jsonBody({ message }: AskedRequest, most: number): Promise<unknown> {
+async function jsonBody({ message }: ApiRequest, most: number): Promise<unknown> {
   const read = await readBody(message, most);
   if (read.kind === "refused") throw refusal(read.problem);
   if (read.bytes.length === 0) return undefined;

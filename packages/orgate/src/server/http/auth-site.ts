@@ -7,7 +7,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type Problem, wireProblem } from "@orgate/protocol";
 
 export const CSRF_HEADER = "x-orgate-csrf";
 
@@ -21,7 +21,7 @@ export function cookieNames(origin: string): CookieNames {
 }
 
 /** A name that comes twice is nobody's: which one counts would depend on who put it there. */
-export function cookieIn(headers: IncomingHttpHeaders, name: string): string | null {
+export function readCookie(headers: IncomingHttpHeaders, name: string): string | null {
   const found = (headers.cookie ?? "").split(";").flatMap((pair) => {
     const at = pair.indexOf("=");
     return at !== -1 && pair.slice(0, at).trim() === name ? [pair.slice(at + 1).trim()] : [];
@@ -30,24 +30,24 @@ export function cookieIn(headers: IncomingHttpHeaders, name: string): string | n
 }
 
 /** What is set when somebody signs in, and emptied when they sign out. */
-export function cookiesFor(names: CookieNames, token: string, maxAgeS: number): readonly string[] {
+export function toSetCookie(names: CookieNames, token: string, maxAgeS: number): readonly string[] {
   const common = `Path=/; SameSite=Strict; Max-Age=${maxAgeS}${names.secure ? "; Secure" : ""}`;
   return [
     `${names.signIn}=${token}; ${common}; HttpOnly`,
-    `${names.csrf}=${token === "" ? "" : csrfOf(token)}; ${common}`, // read by this site's pages, and sent back in a header
+    `${names.csrf}=${token === "" ? "" : csrfToken(token)}; ${common}`, // read by this site's pages, and sent back in a header
   ];
 }
 
 /** Follows from the sign-in alone: whoever does not have that cannot make it up. */
-export const csrfOf = (token: string): string => createHash("sha256").update(`orgate-csrf-1\n${token}`).digest("base64url");
+export const csrfToken = (token: string): string => createHash("sha256").update(`orgate-csrf-1\n${token}`).digest("base64url");
 
-export type Coming = Readonly<{ via: "http" | "socket"; method: string; headers: IncomingHttpHeaders }>;
+export type SiteRequest = Readonly<{ via: "http" | "socket"; method: string; headers: IncomingHttpHeaders }>;
 
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-export const isSafe = ({ via, method }: Pick<Coming, "via" | "method">): boolean => via === "http" && SAFE.has(method.toUpperCase());
+export const isSafe = ({ via, method }: Pick<SiteRequest, "via" | "method">): boolean => via === "http" && SAFE.has(method.toUpperCase());
 
 /** Null when it comes from this site. `origins`: what this server is called. */
-export function crossSite(coming: Coming, origins: readonly string[]): Problem | null {
+export function findCrossSite(coming: SiteRequest, origins: readonly string[]): Problem | null {
   const { host = "", origin } = coming.headers;
   const from = coming.headers["sec-fetch-site"];
   const own = origins.flatMap((one) => (new URL(one).host === host.toLowerCase() ? [new URL(one).origin] : []));
@@ -61,10 +61,10 @@ export function crossSite(coming: Coming, origins: readonly string[]): Problem |
 }
 
 /** Null when the word is the one of this sign-in, or none is needed. */
-export function forged(coming: Coming, token: string): Problem | null {
+export function findForgery(coming: SiteRequest, token: string): Problem | null {
   if (isSafe(coming) || coming.via === "socket") return null; // a socket has its origin
   const given = coming.headers[CSRF_HEADER];
-  const wanted = Buffer.from(csrfOf(token));
+  const wanted = Buffer.from(csrfToken(token));
   const found = Buffer.from(typeof given === "string" ? given : "");
   return found.length === wanted.length && timingSafeEqual(found, wanted)
     ? null

@@ -1,6 +1,6 @@
 /** `/docs`: the one table of routes as a page. No script, nothing from elsewhere. */
-import { API, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/core/wire";
-import { pageText, STYLE, sourceOf } from "./page-style.ts";
+import { API, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/protocol";
+import { renderPage, STYLE, toCspSource } from "./page-style.ts";
 import type { ServedPage } from "./server.ts";
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
@@ -8,7 +8,7 @@ const shown = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, "
 
 export function docsPage(version: string): ServedPage {
   const headers = {
-    "content-security-policy": `default-src 'none'; style-src ${sourceOf(STYLE)}; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
+    "content-security-policy": `default-src 'none'; style-src ${toCspSource(STYLE)}; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
   };
   const text = docsText(version);
   return {
@@ -28,7 +28,7 @@ function docsText(version: string): string {
     return `<h2>${escaped(tag)}</h2><table><thead><tr><th>route</th><th>what it does</th><th>decided as</th></tr></thead><tbody>${rows.join("")}</tbody></table>`;
   });
   const about = `<p>Every read and write is decided by the policies on the caller. Errors are problems of RFC 9457. The same as <a href="${API}/openapi.json">OpenAPI 3.1</a>. Live: <code>/ws/v1</code>, for existing chat clients <code>/ws/chat</code>. <a href="/sign-in">Sign in</a></p>`;
-  return pageText("Orgate API", `<main><h1>Orgate API ${escaped(version)}</h1>${about}${sections.join("")}</main>`);
+  return renderPage("Orgate API", `<main><h1>Orgate API ${escaped(version)}</h1>${about}${sections.join("")}</main>`);
 }
 
 function row({ method, path, summary, act, idempotencyKey }: Operation): string {

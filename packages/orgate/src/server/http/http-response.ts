@@ -6,7 +6,7 @@
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { PROBLEM_MEDIA_TYPE, type Problem } from "@orgate/core/wire";
+import { PROBLEM_MEDIA_TYPE, type Problem } from "@orgate/protocol";
 import type { OperationResult, Sink } from "../../operations/result.ts";
 
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
@@ -33,7 +33,7 @@ export const toHttpAnswer = (result: OperationResult): HttpAnswer =>
 
 type To = Readonly<{ response: ServerResponse; request: string }>;
 
-export async function give({ response, request }: To, answer: HttpAnswer, status: number): Promise<void> {
+export async function sendAnswer({ response, request }: To, answer: HttpAnswer, status: number): Promise<void> {
   const headers = { ...SECURITY_HEADERS, "x-request-id": request, ...answer.headers };
   switch (answer.kind) {
     case "json":
@@ -49,7 +49,7 @@ export async function give({ response, request }: To, answer: HttpAnswer, status
   }
 }
 
-export function refuse({ response, request }: To, problem: Problem, headers: Readonly<Record<string, string>> = {}): void {
+export function sendProblem({ response, request }: To, problem: Problem, headers: Readonly<Record<string, string>> = {}): void {
   if (response.headersSent) return void response.destroy(); // an answer that breaks off is no whole answer
   const all = { ...SECURITY_HEADERS, "x-request-id": request, "content-type": PROBLEM_MEDIA_TYPE, ...headers };
   end(response, problem.status, all, JSON.stringify(problem));

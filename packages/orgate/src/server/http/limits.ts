@@ -8,7 +8,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
-import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type Problem, wireProblem } from "@orgate/protocol";
 
 export type ServerLimits = Readonly<{
   connections: number;
@@ -30,7 +30,7 @@ export type ServerLimits = Readonly<{
   strangersPerSecond: number;
 }>;
 
-export const BOUNDS: ServerLimits = Object.freeze({
+export const SERVER_LIMITS: ServerLimits = Object.freeze({
   connections: 4_096,
   connectionsPerAddress: 2_048,
   headersMs: 10_000,
@@ -44,7 +44,7 @@ export const BOUNDS: ServerLimits = Object.freeze({
   strangersPerSecond: 1,
 });
 
-export type Rate = Readonly<{
+export type RateLimit = Readonly<{
   /** 0: go on; else so many milliseconds from now. */
   take(who: string, now: number): number;
   /** Whether it would be let go on, without counting. */
@@ -56,7 +56,7 @@ export type Rate = Readonly<{
  * A bucket each, filled as time goes by. One that is full again is forgotten; of those that are not, no more than `most` are kept.
  * W-19 they are all looked at no oftener than it takes a bucket to fill by one: a flood from ever new sources does not make each request walk through them.
  */
-export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
+export function createRateLimit(burst: number, perSecond: number, most = 10_000): RateLimit {
   const buckets = new Map<string, { left: number; at: number }>();
   const leftOf = (who: string, now: number): number => {
     const bucket = buckets.get(who);
@@ -92,7 +92,7 @@ export function rateOf(burst: number, perSecond: number, most = 10_000): Rate {
  * W-19 where a request comes from: the address of its connection. Behind a proxy that is named, the last address in `X-Forwarded-For` that
  * is not a proxy's own; what anybody else writes there is not believed. One network of IPv6 is one source, as one address of IPv4 is.
  */
-export function sourceBehind(proxies: readonly string[]): (message: IncomingMessage) => string {
+export function createSourceReader(proxies: readonly string[]): (message: IncomingMessage) => string {
   const ours = new BlockList();
   for (const proxy of proxies) {
     const [address = "", prefix] = proxy.split("/");
@@ -125,10 +125,13 @@ function wholeOf(address: string): readonly string[] {
   return [...(before ?? []), ...(tail === undefined ? [] : Array.from({ length: missing }, () => "0")), ...(after ?? [])];
 }
 
-export type DoorLimits = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;
+export type ConnectionLimit = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;
 
 /** Counts who is inside. */
-export function doorOf({ connections, connectionsPerAddress }: Pick<ServerLimits, "connections" | "connectionsPerAddress">): DoorLimits {
+export function createConnectionLimit({
+  connections,
+  connectionsPerAddress,
+}: Pick<ServerLimits, "connections" | "connectionsPerAddress">): ConnectionLimit {
   const byAddress = new Map<string, number>();
   let all = 0;
   return {

@@ -24,7 +24,7 @@ th:first-child{width:40%}th:last-child{width:20%}
 @media (max-width:44rem){thead{display:none}tr{display:block;padding:.6rem 0;border-bottom:1px solid var(--line)}td{display:block;border:0;padding:.1rem 0}td:last-child{color:var(--dim)}}`;
 
 /** What a content policy names a text by, so that this one is let and no other. */
-export const sourceOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+export const toCspSource = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-export const pageText = (title: string, body: string): string =>
+export const renderPage = (title: string, body: string): string =>
   `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STYLE}</style></head><body>${body}</body></html>\n`;

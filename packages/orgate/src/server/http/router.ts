@@ -1,5 +1,5 @@
 /** From a method and a path to the route of the one table, and its parameters as text. */
-import { API, type Method, OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from "@orgate/core/wire";
+import { API, type Method, OPERATION_NAMES, OPERATIONS, type Operation, type OperationName } from "@orgate/protocol";
 
 export type FoundRoute = Readonly<
   | { kind: "route"; name: OperationName; route: Operation; params: Readonly<Record<string, string>> }
@@ -10,7 +10,7 @@ export type FoundRoute = Readonly<
 
 type Compiled = Readonly<{ name: OperationName; route: Operation; parts: readonly string[] }>;
 
-export function routerOf(): (method: string, path: string) => FoundRoute {
+export function createRouter(): (method: string, path: string) => FoundRoute {
   const bySize = new Map<number, Compiled[]>();
   for (const name of OPERATION_NAMES) {
     const route: Operation = OPERATIONS[name];

@@ -1,12 +1,12 @@
 import { connect } from "node:net";
 import { isFault } from "@orgate/core";
-import { OPERATION_NAMES, OPERATIONS, type Operation, problemSchema, readChatMessage, readClientFrame } from "@orgate/core/wire";
+import { OPERATION_NAMES, OPERATIONS, type Operation, problemSchema, readChatMessage, readClientFrame } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { raw, type Serving, type ServingOptions, serving } from "../fixtures/serving.ts";
 import { latch } from "../fixtures/stand.ts";
-import { rateOf } from "./limits.ts";
-import type { SocketTalks } from "./server.ts";
+import { createRateLimit } from "./limits.ts";
+import type { SocketProtocols } from "./server.ts";
 
 const open: Serving[] = [];
 afterEach(async () => {
@@ -106,14 +106,14 @@ test("W-17 what any page can make a browser ask keeps nobody waiting who shows a
 });
 
 test("W-19 what is kept of those who asked does not grow, and a bucket fills as time goes by", () => {
-  const rate = rateOf(1, 1, 100);
+  const rate = createRateLimit(1, 1, 100);
   for (let i = 0; i < 10_000; i += 1) rate.take(`who-${i}`, i);
   expect(rate.size()).toBeLessThanOrEqual(100);
   expect([rate.take("a", 20_000), rate.take("a", 20_000), rate.take("a", 21_000)]).toEqual([0, 1_000, 0]);
 });
 
 test("W-19 counting who asks does not walk through all that asked before: a flood from ever new sources costs each request the same", () => {
-  const rate = rateOf(20, 1, 1_000);
+  const rate = createRateLimit(20, 1, 1_000);
   const min = Math.min; // what is left of a bucket is worked out with it
   let looked = 0;
   Math.min = (...numbers) => {
@@ -201,7 +201,7 @@ test("W-33 a port in use, a host that is none: a line and what to do", async () 
 });
 
 /** Answers what it hears, as long as it is there. */
-const echo: SocketTalks = {
+const echo: SocketProtocols = {
   "/ws/v1": (_, __, duplex) => ({
     hear: (text) => void duplex.send(text),
     gone: () => {},

@@ -12,41 +12,45 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex as Stream } from "node:stream";
 import { FaultError } from "@orgate/core";
-import { API, CLOSE, MOST_FRAME_BYTES, type OperationName, type Problem, wireProblem } from "@orgate/core/wire";
+import { API, CLOSE, MOST_FRAME_BYTES, type OperationName, type Problem, wireProblem } from "@orgate/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Caller } from "../../operations/access.ts";
 import type { Check, HealthChecks } from "../../operations/health-checks.ts";
 import { errorText, type Log } from "../../operations/logs.ts";
 import { isRefusal, problemIn, refusal } from "../../operations/refusal.ts";
-import { type Access, type Asking, isChatKey, isProblem, strict } from "../identity/authentication.ts";
-import { give, type HttpAnswer, rawProblem, refuse } from "./http-response.ts";
-import { doorOf, rateOf, type ServerLimits, sourceBehind } from "./limits.ts";
+import { type Access, type IncomingRequest, isChatKey, isProblem, refuseOnError } from "../identity/authentication.ts";
+import { type HttpAnswer, rawProblem, sendAnswer, sendProblem } from "./http-response.ts";
+import { createConnectionLimit, createRateLimit, createSourceReader, type ServerLimits } from "./limits.ts";
 
 /** Answers what the one table of routes knows. */
-export type Api = (asked: AskedRequest) => Promise<HandledRequest>;
-export type AskedRequest = Readonly<{
-  asking: Asking;
+export type Api = (asked: ApiRequest) => Promise<ApiResponse>;
+export type ApiRequest = Readonly<{
+  asking: IncomingRequest;
   message: IncomingMessage;
   caller(): Promise<Caller>;
   request: string;
   gone: AbortSignal;
 }>;
 /** `route` is what logs and metrics count it under. Throws refusals and faults. */
-export type HandledRequest = Readonly<{ route: OperationName; status: number; answer: HttpAnswer; caller: Caller | null }>;
+export type ApiResponse = Readonly<{ route: OperationName; status: number; answer: HttpAnswer; caller: Caller | null }>;
 
 /** A page beside the API: the description, sign-in, the console. */
 export type ServedPage = Readonly<{
   /** What it answers: `GET /docs`. Each has its row in the matrix of who may do what (W-7). */
   ways: readonly string[];
-  answer(asking: Asking, message: IncomingMessage): Promise<Readonly<{ status: number; answer: HttpAnswer }> | null>;
+  answer(asking: IncomingRequest, message: IncomingMessage): Promise<Readonly<{ status: number; answer: HttpAnswer }> | null>;
 }>;
 /** For anybody, whatever the rest does. */
 export const PROBES = ["/livez", "/readyz"] as const;
 
 /** One WebSocket, as whoever talks over it sees it; and as the server sees whoever talks. */
 export type SocketDuplex = Readonly<{ send(text: string): Promise<void>; close(code: number, reason: string): void }>;
-export type SocketTalk = Readonly<{ hear(text: string): void; gone(): void; leave(problem: Problem, again: boolean, code?: number): void }>;
-export type SocketTalks = Readonly<Record<string, (caller: Caller, id: string, duplex: SocketDuplex) => SocketTalk>>;
+export type SocketProtocol = Readonly<{
+  hear(text: string): void;
+  gone(): void;
+  leave(problem: Problem, again: boolean, code?: number): void;
+}>;
+export type SocketProtocols = Readonly<Record<string, (caller: Caller, id: string, duplex: SocketDuplex) => SocketProtocol>>;
 
 export type ServerOptions = Readonly<{
   host: string;
@@ -58,9 +62,9 @@ export type ServerOptions = Readonly<{
   access: Access;
   api: Api;
   pages: readonly ServedPage[];
-  talks: SocketTalks;
+  protocols: SocketProtocols;
   probes: HealthChecks;
-  bounds: ServerLimits;
+  limits: ServerLimits;
   log: Log;
   /** Hears of each request once it was answered. */
   counted(request: Readonly<{ route: string; method: string; status: number; ms: number }>): void;
@@ -78,14 +82,14 @@ export type RunningServer = Readonly<{
 const PING_MS = 20_000;
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, port, bounds, log, probes, api, talks, counted } = options;
-  const access = strict(options.access);
-  const door = doorOf(bounds);
-  const rate = rateOf(bounds.burst, bounds.perSecond);
-  const halts = rateOf(bounds.burst, bounds.perSecond);
-  const strangers = rateOf(bounds.strangersBurst, bounds.strangersPerSecond);
-  const sourceOf = sourceBehind(options.proxies ?? []);
-  const open = new Map<WebSocket, Readonly<{ talk: SocketTalk }> & { alive: boolean }>();
+  const { host, port, limits: bounds, log, probes, api, protocols: talks, counted } = options;
+  const access = refuseOnError(options.access);
+  const door = createConnectionLimit(bounds);
+  const rate = createRateLimit(bounds.burst, bounds.perSecond);
+  const halts = createRateLimit(bounds.burst, bounds.perSecond);
+  const strangers = createRateLimit(bounds.strangersBurst, bounds.strangersPerSecond);
+  const sourceOf = createSourceReader(options.proxies ?? []);
+  const open = new Map<WebSocket, Readonly<{ talk: SocketProtocol }> & { alive: boolean }>();
   let leaving = false;
   let isOurs: (host: string | undefined) => boolean = () => false;
 
@@ -143,13 +147,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       if (found !== null) {
         route = found.route;
         if (found.status === 401) mustWait(strangers.take(`${asking.path} ${asking.remote}`, performance.now())); // wrong links, by source (W-17)
-        await give({ response, request }, found.answer, found.status);
+        await sendAnswer({ response, request }, found.answer, found.status);
       } else {
         message.socket.setTimeout(0); // a turn may take its time; what is still to arrive has the time of a request
         const answered = await api({ asking, message, caller, request, gone: gone.signal });
         [route, who] = [answered.route, answered.caller?.principal.id ?? null];
         message.socket.setTimeout(bounds.idleMs);
-        await give({ response, request }, answered.answer, answered.status);
+        await sendAnswer({ response, request }, answered.answer, answered.status);
       }
     } catch (error) {
       if (gone.signal.aborted) return;
@@ -169,7 +173,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       probes.lookAgain();
     }
     const close = refused.problem.status === 413 ? { connection: "close" } : {};
-    refuse(to, refused.problem, { ...refused.headers, ...close });
+    sendProblem(to, refused.problem, { ...refused.headers, ...close });
   }
 
   /**
@@ -177,7 +181,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
    * W-17 what is shown is looked at first, whatever others have shown: only what is wrong is counted, by its source and by the key it claims to be.
    * W-17 a halt is not kept waiting by anything else that its caller asks.
    */
-  async function callerOf(asking: Asking): Promise<Caller> {
+  async function callerOf(asking: IncomingRequest): Promise<Caller> {
     const now = performance.now();
     const caller = await access.authenticate(asking);
     if (!isProblem(caller)) {
@@ -195,13 +199,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   }
 
-  async function probe({ method, path }: Asking): Promise<Readonly<{ route: string; status: number; answer: HttpAnswer }> | null> {
+  async function probe({ method, path }: IncomingRequest): Promise<Readonly<{ route: string; status: number; answer: HttpAnswer }> | null> {
     if (method !== "GET" || !PROBES.some((one) => one === path)) return null;
     const checks: readonly Check[] = path === "/livez" ? await probes.live() : await probes.ready();
     const ok = checks.every((check) => check.ok);
     return { route: path, status: ok ? 200 : 503, answer: { kind: "json", value: { status: ok ? "ok" : "failing", checks } } };
   }
-  async function page(asking: Asking, message: IncomingMessage) {
+  async function page(asking: IncomingRequest, message: IncomingMessage) {
     for (const one of options.pages) {
       const found = await one.answer(asking, message);
       if (found !== null) return { route: "page", ...found };
@@ -232,7 +236,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sockets.handleUpgrade(message, socket, head, (ws) => accept(ws, asking.path, caller, talk));
   }
 
-  function accept(ws: WebSocket, path: string, caller: Caller, begin: SocketTalks[string]): void {
+  function accept(ws: WebSocket, path: string, caller: Caller, begin: SocketProtocols[string]): void {
     const id = randomUUID();
     const talk = begin(caller, id, duplexOf(ws));
     const one = { talk, alive: true };
@@ -308,7 +312,7 @@ const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 const isAnyAddress = (host: string): boolean => host === "0.0.0.0" || host === "::";
 const nameIn = (host: string): string => host.toLowerCase().replace(/:\d+$/, "");
 
-function askingOf(message: IncomingMessage, via: Asking["via"], sourceOf: (message: IncomingMessage) => string): Asking {
+function askingOf(message: IncomingMessage, via: IncomingRequest["via"], sourceOf: (message: IncomingMessage) => string): IncomingRequest {
   const [path = "/", ...rest] = (message.url ?? "/").split("?");
   return {
     via,
@@ -322,7 +326,7 @@ function askingOf(message: IncomingMessage, via: Asking["via"], sourceOf: (messa
 
 /** W-30 where scrapers look by convention: the same route, so the same rules. */
 const ALIASES: Readonly<Record<string, string>> = { "/metrics": `${API}/metrics/prometheus` };
-const aliased = (asking: Asking): Asking => ({
+const aliased = (asking: IncomingRequest): IncomingRequest => ({
   ...asking,
   path: (Object.hasOwn(ALIASES, asking.path) ? ALIASES[asking.path] : null) ?? asking.path,
 });
@@ -330,7 +334,7 @@ const aliased = (asking: Asking): Asking => ({
 const HALT = `${API}/halt`;
 
 /** What a wrong guess is counted under: what was shown, with where it comes from; and with the key or sign-in that it claims to be. */
-function guessedAt(asking: Asking): readonly string[] {
+function guessedAt(asking: IncomingRequest): readonly string[] {
   const shown = shownIn(asking);
   const inAddress = isChatKey(asking) ? asking.query.get("token") : null;
   const [claimed] =
@@ -339,7 +343,7 @@ function guessedAt(asking: Asking): readonly string[] {
 }
 
 /** What somebody shows of themselves. Any page of a browser can make it ask for nothing, or for a ticket; neither is worth guessing. */
-function shownIn(asking: Asking): "key" | "chat-key" | "ticket" | "cookie" | "nothing" {
+function shownIn(asking: IncomingRequest): "key" | "chat-key" | "ticket" | "cookie" | "nothing" {
   const { via, headers, query } = asking;
   if (headers.authorization !== undefined) return "key";
   if (isChatKey(asking)) return "chat-key";

@@ -4,7 +4,7 @@ import type { OperationHandlers } from "../../operations/execute.ts";
 import { refusal } from "../../operations/refusal.ts";
 import { json } from "../../operations/result.ts";
 import type { Identity } from "../identity/auth.ts";
-import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "./auth-pages.ts";
+import { authPages, SIGN_IN_PATH, SIGN_OUT_PATH } from "./auth-pages.ts";
 import { consolePage } from "./console-page.ts";
 import { docsPage } from "./docs-page.ts";
 import { readBody } from "./limits.ts";
@@ -19,7 +19,7 @@ export const sitePages = (identity: Identity, origins: () => readonly string[], 
 ];
 
 function signingPage(identity: Identity, origins: () => readonly string[]): ServedPage {
-  const signing = pagesOf({ ...identity, origins, now: () => millis(Date.now()) });
+  const signing = authPages({ ...identity, origins, now: () => millis(Date.now()) });
   return {
     ways: [`GET ${SIGN_IN_PATH}`, `POST ${SIGN_IN_PATH}`, `POST ${SIGN_OUT_PATH}`],
     async answer(asking, message) {

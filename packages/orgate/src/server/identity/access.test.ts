@@ -1,10 +1,10 @@
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { act, type Caller } from "../../operations/access.ts";
 import { openStand } from "../fixtures/stand.ts";
-import { type Access, type Asking, isProblem, NOBODY, strict } from "./authentication.ts";
+import { type Access, DENY_EVERYBODY, type IncomingRequest, isProblem, refuseOnError } from "./authentication.ts";
 
-const asking: Asking = {
+const asking: IncomingRequest = {
   via: "http",
   method: "GET",
   path: "/api/v1/agents",
@@ -20,12 +20,12 @@ test("W-6 without identities nobody is known and nothing is allowed", async () =
     person: stand.ann,
     scope: { agents: null, actions: null, expiresAt: null },
   };
-  const found = await NOBODY.authenticate(asking);
+  const found = await DENY_EVERYBODY.authenticate(asking);
   expect(isProblem(found) && found.status).toBe(401);
-  expect(NOBODY.mayDo(caller, act("list", "listing"))).not.toBeNull();
-  const throwing: Access = strict({
+  expect(DENY_EVERYBODY.mayDo(caller, act("list", "listing"))).not.toBeNull();
+  const throwing: Access = refuseOnError({
     authenticate: () => Promise.reject(new Error("the key store is gone")),
-    watch: NOBODY.watch,
+    watch: DENY_EVERYBODY.watch,
     mayDo: () => {
       throw new Error("the policies are gone");
     },

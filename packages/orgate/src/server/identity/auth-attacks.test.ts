@@ -1,13 +1,13 @@
 /** What somebody with little access tries in order to learn or reach more: over a real server, by every way in. */
 import { approvalId, callId, defineAgent, digest, grantId, type SessionId, sessionId } from "@orgate/core";
-import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/core/wire";
+import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
-import { requesterOf } from "../../identity/requester.ts";
+import { requesterName } from "../../identity/requester.ts";
 import { desksOf } from "../coordinator-tools.ts";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
-import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
+import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
 import { conversationOf } from "../live/chat.ts";
 
 type Things = Readonly<{ session: SessionId; approval: string; grant: string; stuck: SessionId; call: string }>;
@@ -240,9 +240,9 @@ test("W-13 an agent through which the coordinator's tools are reached is not for
 
 test("G-13 a session that runs for an agent or for the system is not taken for that of a person of the same name", async () => {
   expect([
-    requesterOf({ kind: "user", id: "bob" }),
-    requesterOf({ kind: "system", id: "bob" }),
-    requesterOf({ kind: "agent", id: "bob" }),
+    requesterName({ kind: "user", id: "bob" }),
+    requesterName({ kind: "system", id: "bob" }),
+    requesterName({ kind: "agent", id: "bob" }),
   ]).toEqual(["bob", "system:bob", "agent:bob"]);
   const { session } = await one.stand.runtime.sessions.create({ agent: "clerk", principal: { kind: "system", id: "bob" } });
   for (const path of ["", "/events", "/turns"]) expect((await one.get(`/api/v1/sessions/${session}${path}`, bob)).status).toBe(404);
@@ -267,7 +267,7 @@ test("W-11 a ticket is used once, and only where it was asked for", async () => 
   expect(await tried(`/ws/v1?token=${pages}`, { origin: "https://evil.example" })).toBe(403);
   expect(await tried(`/ws/v1?token=${pages}`, { origin: "https://app.example" })).toBe(401); // tried is used
   const signIn = await one.give({ means: "sign-in" });
-  const own = { cookie: `orgate-${one.at.port}=${signIn}`, origin: one.at.url, [CSRF_HEADER]: csrfOf(signIn) };
+  const own = { cookie: `orgate-${one.at.port}=${signIn}`, origin: one.at.url, [CSRF_HEADER]: csrfToken(signIn) };
   expect(await tried(`/ws/v1?token=${await ticket(null, own)}`, { origin: "http://evil.example" })).toBe(403);
   expect(await tried(`/ws/v1?token=${await ticket(null, own)}`)).toBe(403);
   const { origin: _, ...unsaid } = { ...own, "sec-fetch-site": "same-origin" }; // asked for without saying where, by this site's page all the same
@@ -287,7 +287,7 @@ test("W-14 a form of another site posts nothing, in no content type; a change ne
     expect((await send({ origin: "null" })).status).toBe(403);
     expect((await send({ origin: one.at.url.replace("127.0.0.1", "localhost.evil.example") })).status).toBe(403);
     expect((await send({ origin: one.at.url })).status).toBe(403);
-    if (type !== "application/json") expect((await send({ origin: one.at.url, [CSRF_HEADER]: csrfOf(signIn) })).status).toBe(415);
+    if (type !== "application/json") expect((await send({ origin: one.at.url, [CSRF_HEADER]: csrfToken(signIn) })).status).toBe(415);
   }
   expect(await one.stand.runtime.sessions.list({ most: 500 })).toHaveLength(before);
 });

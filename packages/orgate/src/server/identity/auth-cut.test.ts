@@ -1,15 +1,15 @@
 /** Access that ends while something is open: over real sockets and streams of a real server. */
 import { join } from "node:path";
 import { millis } from "@orgate/core";
-import { CLOSE, frameText } from "@orgate/core/wire";
+import { CLOSE, frameText } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
-import { openAccessBook, readToken } from "../../identity/access-book.ts";
+import { openAccessStore, readToken } from "../../identity/access-store.ts";
 import { secretPort } from "../../identity/secret-hash.ts";
-import { type OpenProjectStore, openPlace } from "../../runtime/ports/project-store.ts";
+import { type OpenProjectStore, openProjectStore } from "../../runtime/ports/project-store.ts";
 import { withKey } from "../fixtures/door.ts";
 import { type Dialled, type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
-import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
+import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
 import { isProblem } from "./authentication.ts";
 
 const open: Guarded[] = [];
@@ -41,7 +41,7 @@ async function quiet({ dial }: Guarded, headers: Readonly<Record<string, string>
 
 /** In another process, as far as the journal can tell: its writes are noticed by the server by itself. */
 async function elsewhere({ stand }: Guarded, work: (place: OpenProjectStore) => Promise<unknown>): Promise<void> {
-  const place = await openPlace({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
+  const place = await openProjectStore({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
   await work(place);
   await place.close();
 }
@@ -66,7 +66,7 @@ test("W-12 a revoked key is cut off at once: silent sockets, event streams, expo
   const running = one.post("/api/v1/agents/clerk/execute", { input: "wait" }, key);
   await hold.reached;
   const body = bodyOf(events);
-  await one.identity.book.revoke(accessOf(key), ANN, "lost");
+  await one.identity.accesses.revoke(accessOf(key), ANN, "lost");
   for (const { closed } of sockets) expect(await closed).toBe(CLOSE.policy);
   expect(JSON.parse(sockets[0]?.heard.at(-1) ?? "")).toMatchObject({ kind: "closing", again: false, problem: { status: 401 } });
   expect(JSON.parse(sockets[1]?.heard.at(-1) ?? "")).toMatchObject({ type: "Error", request_id: null });
@@ -92,7 +92,7 @@ test("W-12 a turn that is being told is told no further once the key is revoked,
     key,
   );
   const body = bodyOf(ui);
-  await one.identity.book.revoke(accessOf(key), ANN, "lost");
+  await one.identity.accesses.revoke(accessOf(key), ANN, "lost");
   expect(await chat.closed).toBe(CLOSE.policy);
   expect(await body).toBe("broken");
   hold.open();
@@ -108,7 +108,7 @@ test("W-12 a key whose time is up is cut off without anybody saying anything; so
   const body = bodyOf(await one.get("/api/v1/stream", key));
   one.clock.ahead = 3_600_001;
   await elsewhere(one, ({ store }) =>
-    openAccessBook({ journal: store.journal, secrets: secretPort, now: () => millis(0) }).give(SOMETHING),
+    openAccessStore({ journal: store.journal, secrets: secretPort, now: () => millis(0) }).give(SOMETHING),
   );
   for (const { closed } of sockets) expect(await closed).toBe(CLOSE.policy);
   expect(await body).toBe("broken");
@@ -117,7 +117,7 @@ test("W-12 a key whose time is up is cut off without anybody saying anything; so
   const signIn = await one.give({ means: "sign-in" });
   const cookie = { cookie: `orgate-${one.at.port}=${signIn}`, origin: one.at.url };
   const own = await quiet(one, cookie);
-  expect((await one.post("/sign-out", undefined, null, { ...cookie, [CSRF_HEADER]: csrfOf(signIn) })).status).toBe(204);
+  expect((await one.post("/sign-out", undefined, null, { ...cookie, [CSRF_HEADER]: csrfToken(signIn) })).status).toBe(204);
   for (const { closed } of own) expect(await closed).toBe(CLOSE.policy);
 });
 

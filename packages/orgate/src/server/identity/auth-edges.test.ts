@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { act } from "../../operations/access.ts";
 import { sightOf } from "../../operations/visibility.ts";
 import { ALLOW, asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
-import { crossSite } from "../http/auth-site.ts";
+import { findCrossSite } from "../http/auth-site.ts";
 import { openIdentity } from "./auth.ts";
 import { isProblem } from "./authentication.ts";
 
@@ -32,8 +32,8 @@ test("W-15 a token of one kind is none of another, whatever it is called: a link
 
 test("W-14 a change that says it was typed into the address bar is refused", () => {
   const headers = { host: "127.0.0.1:4680", origin: HERE, "sec-fetch-site": "none" };
-  expect(crossSite({ via: "http", method: "POST", headers }, [HERE])).not.toBeNull();
-  expect(crossSite({ via: "http", method: "GET", headers }, [HERE])).toBeNull();
+  expect(findCrossSite({ via: "http", method: "POST", headers }, [HERE])).not.toBeNull();
+  expect(findCrossSite({ via: "http", method: "GET", headers }, [HERE])).toBeNull();
 });
 
 test("W-24 of a session that is not there nobody is told anything", async () => {
@@ -63,7 +63,7 @@ test("W-6 while it cannot be told whether access still counts, nothing is done",
     gate: ALLOW,
     now: () => millis(Date.now()),
     origins: () => [HERE],
-    desks: [],
+    coordinators: [],
   });
   const caller = await identity.authenticate(withKey(token));
   if (isProblem(caller)) throw new Error(caller.detail);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { type Guarded, openGuarded } from "../fixtures/guarded.ts";
 import { raw } from "../fixtures/serving.ts";
-import { sourceBehind } from "../http/limits.ts";
+import { createSourceReader } from "../http/limits.ts";
 
 let at: Guarded;
 beforeEach(async () => {
@@ -103,7 +103,7 @@ const askingWith = (token: string) =>
 
 test("W-19 X-Forwarded-For is believed of the proxies that are named, the last address that is not theirs counts, and one network of IPv6 is one source", () => {
   const come = (proxies: readonly string[], remoteAddress: string, said?: string | string[]) =>
-    sourceBehind(proxies)({ socket: { remoteAddress }, headers: said === undefined ? {} : { "x-forwarded-for": said } } as never);
+    createSourceReader(proxies)({ socket: { remoteAddress }, headers: said === undefined ? {} : { "x-forwarded-for": said } } as never);
   expect(come([], "10.0.0.2", "1.2.3.4")).toBe("10.0.0.2");
   expect(come(["10.0.0.3"], "10.0.0.2", "1.2.3.4")).toBe("10.0.0.2");
   expect(come(["10.0.0.0/8"], "10.0.0.2", "6.6.6.6, 1.2.3.4")).toBe("1.2.3.4");

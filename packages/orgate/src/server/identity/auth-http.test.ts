@@ -10,7 +10,7 @@ import {
   OPERATIONS,
   type OperationName,
   type ServerFrame,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { sha256 } from "../../node/crypto.ts";
@@ -19,15 +19,15 @@ import { agentHandlers } from "../../operations/handlers/agents.ts";
 import { sessionHandlers } from "../../operations/handlers/sessions.ts";
 import { openOwners } from "../../operations/visibility.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { specOf } from "../../schedules/declaring.ts";
+import { toScheduleSpec } from "../../schedules/declaring.ts";
 import { FRAME_ROWS, ROUTE_ROWS } from "../fixtures/matrix.ts";
 import { latch, openStand, type Stand } from "../fixtures/stand.ts";
-import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
+import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
 import { type ConnectionPorts, openConnection } from "../live/connection.ts";
 import { openFanout } from "../live/fanout.ts";
 import { type Coordinator, openCoordinator } from "../start.ts";
 import { type Identity, openIdentity } from "./auth.ts";
-import type { Asking } from "./authentication.ts";
+import type { IncomingRequest } from "./authentication.ts";
 
 /** `call` is one of which nobody can tell what became of it, in a session of its own. */
 type Things = Readonly<{ agent: string; session: string; approval: string; grant: string; call: string; stuck: string; schedule: string }>;
@@ -50,7 +50,7 @@ const decideFor: Gate["decideFor"] = (user, act) => {
 const nightly = (agent: string) => ({
   name: `nightly-${agent}`,
   from: "orgate.toml",
-  spec: specOf(projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
+  spec: toScheduleSpec(projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
 });
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ beforeAll(async () => {
     gate: { decideFor },
     now,
     origins: () => [at.url],
-    desks: [],
+    coordinators: [],
   });
   const handlers = Object.fromEntries(
     OPERATION_NAMES.map((name) => [
@@ -88,7 +88,7 @@ beforeAll(async () => {
     const { agents = null, until = Date.now() + 3_600_000, person = "ann" } = limits;
     const means = name === "sign-in" ? "sign-in" : "key";
     const by = { kind: "user", id: "ann" } as const;
-    tokens[name] = (await identity.book.give({ means, person, agents, actions: null, until: millis(until), note: "", by })).token;
+    tokens[name] = (await identity.accesses.give({ means, person, agents, actions: null, until: millis(until), note: "", by })).token;
   };
   await give("full", {});
   await give("scoped", { agents: ["clerk"] });
@@ -186,7 +186,7 @@ test.each(OPERATION_NAMES)("W-7 %s, over HTTP", async (name) => {
   expect(await send(name, clerk, bearer("expired"))).toEqual(refused(401));
 
   const cookie = `orgate-${at.port}=${tokens["sign-in"]}`;
-  const own = { cookie, origin: at.url, [CSRF_HEADER]: csrfOf(tokens["sign-in"] ?? "") };
+  const own = { cookie, origin: at.url, [CSRF_HEADER]: csrfToken(tokens["sign-in"] ?? "") };
   expect(await send(name, clerk, own)).toEqual(done);
   expect(await send(name, clerk, { ...own, origin: "http://evil.example" })).toEqual(refused(403));
   expect(await send(name, clerk, { ...own, "sec-fetch-site": "cross-site" })).toEqual(refused(403));
@@ -240,7 +240,7 @@ async function say(who: string, kind: ClientFrame["kind"], of: Things): Promise<
     fanout: openFanout(journal, runtime.subscribe),
     journal,
     whose: openOwners(journal),
-    floor: {
+    sessionDriver: {
       async send({ session }) {
         wishes += 1;
         return { session, entry: null, halted: null };
@@ -265,7 +265,7 @@ async function say(who: string, kind: ClientFrame["kind"], of: Things): Promise<
   await connection.over;
   return { answer, wishes };
 }
-const asked = (headers: Readonly<Record<string, string>>): Asking => ({
+const asked = (headers: Readonly<Record<string, string>>): IncomingRequest => ({
   via: "socket",
   method: "GET",
   path: "/ws/v1",

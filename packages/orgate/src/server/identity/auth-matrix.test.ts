@@ -1,17 +1,17 @@
 /** Who may do what: every route of the table and every frame, by everybody who may come along. A new one without a row fails, here and in the compiler. */
 import { tableGate } from "@orgate/core/gate";
-import { type ClientFrame, FRAME_ACTS, OPERATION_NAMES, OPERATIONS, type OperationAct } from "@orgate/core/wire";
+import { type ClientFrame, FRAME_ACTS, OPERATION_NAMES, OPERATIONS, type OperationAct } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller } from "../../operations/access.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { FRAME_ROWS, ROUTE_ROWS, type Row } from "../fixtures/matrix.ts";
-import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Asking, isProblem } from "./authentication.ts";
+import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
+import { type IncomingRequest, isProblem } from "./authentication.ts";
 
 type Way = Readonly<{
   name: string;
-  via: Asking["via"];
+  via: IncomingRequest["via"];
   method: string;
   path: string;
   on: OperationAct | "self" | "open";
@@ -69,7 +69,7 @@ const may = (who: string, on: Way["on"], agent: string): boolean => {
   if (caller === undefined) throw new Error(`there is no ${who}`);
   return typeof on === "string" || door.identity.mayDo(caller, wanted(on, agent)) === null;
 };
-const statusOf = async (asked: Asking): Promise<number> => {
+const statusOf = async (asked: IncomingRequest): Promise<number> => {
   const found = await door.identity.authenticate(asked);
   return isProblem(found) ? found.status : 200;
 };
@@ -91,7 +91,7 @@ test.each(WAYS.map((way) => [way.name, way] as const))("W-7 %s: none, wrong, exp
   const expired = await expiredKey(give, clock.now);
   expect(await statusOf({ ...withKey(expired), ...base })).toBe(401);
   const cookie = `orgate-4680=${signIn}`;
-  const own = { host: "127.0.0.1:4680", origin: HERE, cookie, [CSRF_HEADER]: csrfOf(signIn) };
+  const own = { host: "127.0.0.1:4680", origin: HERE, cookie, [CSRF_HEADER]: csrfToken(signIn) };
   expect(await statusOf(asking({ ...base, headers: own }))).toBe(200);
   expect(await statusOf(asking({ ...base, headers: { ...own, origin: "http://evil.example" } }))).toBe(403);
   expect(await statusOf(asking({ ...base, headers: { ...own, "sec-fetch-site": "cross-site" } }))).toBe(403);

@@ -1,11 +1,11 @@
 import { millis } from "@orgate/core";
 import { expect, test } from "vitest";
 import { newSecret } from "../../identity/secret-hash.ts";
-import { TICKET_MS, tickets } from "./auth-tickets.ts";
+import { createTickets, TICKET_MS } from "./auth-tickets.ts";
 
 test("W-11 a ticket is good once, and for seconds", () => {
   let now = 1_000;
-  const desk = tickets<string>(() => millis(now), newSecret);
+  const desk = createTickets<string>(() => millis(now), newSecret);
   const first = desk.issue("ann");
   const second = desk.issue("bob");
   const third = desk.issue("eve");
@@ -22,7 +22,7 @@ test("W-11 a ticket is good once, and for seconds", () => {
 
 test("W-11 only so many wait; those that have ended make room", () => {
   let now = 0;
-  const desk = tickets<number>(() => millis(now), newSecret);
+  const desk = createTickets<number>(() => millis(now), newSecret);
   for (let i = 0; i < 10_000; i += 1) expect(desk.issue(i)).not.toBeNull();
   expect(desk.issue(0)).toBeNull();
   now = TICKET_MS;

@@ -17,7 +17,7 @@ export type Tickets<Holder> = Readonly<{
 }>;
 
 /** `newSecret`: 43 characters that nobody can guess. */
-export function tickets<Holder>(now: () => Millis, newSecret: () => string): Tickets<Holder> {
+export function createTickets<Holder>(now: () => Millis, newSecret: () => string): Tickets<Holder> {
   const open = new Map<string, Readonly<{ holder: Holder; expiresAt: Millis }>>(); // by hash: looking one up tells nothing of the others
   const nameOf = (ticket: string): string => createHash("sha256").update(ticket).digest("base64url");
   const drop = (): void => {

@@ -1,9 +1,9 @@
 /** Every way in beside the routes and frames of the tables: sockets, their older messages, pages, probes. One without a row fails. */
-import { type ChatClientMessage, chatClientMessage } from "@orgate/core/wire";
+import { type ChatClientMessage, chatClientMessage } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { CHAT_ROWS, WAY_ROWS } from "../fixtures/matrix.ts";
-import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
+import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
 import { PROBES } from "../http/server.ts";
 
 let one: Guarded;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   one = await openGuarded();
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const signIn = await one.give({ means: "sign-in" });
-  const cookie = { cookie: `orgate-${one.at.port}=${signIn}`, [CSRF_HEADER]: csrfOf(signIn) };
+  const cookie = { cookie: `orgate-${one.at.port}=${signIn}`, [CSRF_HEADER]: csrfToken(signIn) };
   const spent = await one.give({ means: "sign-in" });
   Object.assign(shown, {
     none: {},
@@ -25,7 +25,7 @@ beforeAll(async () => {
     "cross-site": { ...cookie, origin: "http://evil.example" },
     silent: cookie, // with the cookie, and no word about where it comes from
     own: { ...cookie, origin: one.at.url },
-    spent: { cookie: `orgate-${one.at.port}=${spent}`, [CSRF_HEADER]: csrfOf(spent), origin: one.at.url },
+    spent: { cookie: `orgate-${one.at.port}=${spent}`, [CSRF_HEADER]: csrfToken(spent), origin: one.at.url },
   });
   await one.post("/sign-out", undefined, null, shown.spent);
 });

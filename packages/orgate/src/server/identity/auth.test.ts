@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ACCESS, intentId, millis, seq } from "@orgate/core";
-import type { Problem } from "@orgate/core/wire";
+import type { Problem } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
-import { hasSignedIn, LINK_MS, openAccessBook, readToken, SIGN_IN_MS } from "../../identity/access-book.ts";
+import { hasSignedIn, LINK_MS, openAccessStore, readToken, SIGN_IN_MS } from "../../identity/access-store.ts";
 import { secretPort } from "../../identity/secret-hash.ts";
 import { type Act, act, type Caller } from "../../operations/access.ts";
-import { openPlace } from "../../runtime/ports/project-store.ts";
+import { openProjectStore } from "../../runtime/ports/project-store.ts";
 import { signIntent } from "../../store/keyring.ts";
 import { asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
-import { pagesOf, SIGN_IN_PATH, SIGN_OUT_PATH } from "../http/auth-pages.ts";
-import { CSRF_HEADER, csrfOf } from "../http/auth-site.ts";
-import { type Asking, isProblem, strict } from "./authentication.ts";
+import { authPages, SIGN_IN_PATH, SIGN_OUT_PATH } from "../http/auth-pages.ts";
+import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
+import { type IncomingRequest, isProblem, refuseOnError } from "./authentication.ts";
 
 const doors: Door[] = [];
 afterEach(async () => {
@@ -78,9 +78,9 @@ test("W-34 somebody has signed in once a link was used; a link that nobody used 
   const { identity, give, clock } = await open();
   await give({ means: "key" });
   const link = await give({ means: "link", until: clock.now + LINK_MS });
-  expect(hasSignedIn(await identity.book.refresh(), "ann")).toBe(false);
+  expect(hasSignedIn(await identity.accesses.refresh(), "ann")).toBe(false);
   await identity.signIn(link.token);
-  const all = await identity.book.refresh();
+  const all = await identity.accesses.refresh();
   expect([hasSignedIn(all, "ann"), hasSignedIn(all, "bob")]).toEqual([true, false]);
 });
 
@@ -92,7 +92,7 @@ test("W-11 a link signs in once, however many use it at the same time, in howeve
   const came = await Promise.all([...here, ...elsewhere]);
   expect(came.filter((one) => one !== null && !("status" in one))).toHaveLength(1);
   expect(await identity.signIn(token)).toMatchObject({ status: 401 });
-  const given = [...identity.book.all().values()];
+  const given = [...identity.accesses.all().values()];
   expect(given.filter((one) => one.means === "sign-in" && one.from === access)).toHaveLength(1);
   const late = await give({ means: "link", until: clock.now + LINK_MS });
   clock.now += LINK_MS;
@@ -119,7 +119,7 @@ test("W-12 what is revoked, here or by another process, or has expired, ends at 
   for (const one of callers) expect(identity.mayDo(one, SEE)).toBeNull();
   const ticket = identity.ticket(a, null);
 
-  await identity.book.revoke(mine.access, { kind: "user", id: "ann" }, "lost");
+  await identity.accesses.revoke(mine.access, { kind: "user", id: "ann" }, "lost");
   expect(identity.mayDo(a, SEE)).toBe("this access is revoked");
   expect(why(await identity.authenticate(withKey(mine.token)))).toBe("401 this key is revoked");
   if (!("ticket" in ticket)) throw new Error("there was one");
@@ -127,8 +127,8 @@ test("W-12 what is revoked, here or by another process, or has expired, ends at 
   expect(why(await identity.authenticate(used))).toBe("401 this access is revoked");
   expect(identity.ticket(a, null)).toMatchObject({ status: 401 });
 
-  const place = await openPlace({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
-  const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
+  const place = await openProjectStore({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
+  const book = openAccessStore({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
   await book.revoke(theirs.access, { kind: "user", id: "ann" }, "gone");
   while (identity.mayDo(b, SEE) === null) await soon();
   expect(identity.mayDo(b, SEE)).toBe("this access is revoked");
@@ -167,7 +167,7 @@ test("W-6 the policies decide on the person, each time; what is not simply allow
   const broken = () => {
     throw new Error("gone");
   };
-  expect(strict({ ...identity, mayDo: broken }).mayDo(caller, wanted)).toContain("could not be decided");
+  expect(refuseOnError({ ...identity, mayDo: broken }).mayDo(caller, wanted)).toContain("could not be decided");
   verdict = "allow";
   expect(identity.mayDo({ ...caller }, wanted)).toBe("nobody let this caller in");
   expect(identity.mayDo({ ...caller, scope: { agents: null, actions: null, expiresAt: null } }, wanted)).toBe("nobody let this caller in");
@@ -259,7 +259,7 @@ test("W-16 W-12 what an operator does through the server is signed as theirs; wi
   expect(identity.callerOf({ kind: "user", id: "bob" })).toBeNull();
   const told = { status: 401, detail: "the key that stands for `bob` was withdrawn" };
   expect(await identity.authenticate(withKey(token))).toMatchObject(told);
-  expect(await strict(identity).authenticate(withKey(token))).toMatchObject(told);
+  expect(await refuseOnError(identity).authenticate(withKey(token))).toMatchObject(told);
   await expect(identity.operator("bob")).rejects.toThrow("withdrawn");
 });
 
@@ -267,8 +267,9 @@ const SITE = { host: "127.0.0.1:4680", origin: HERE };
 
 test("W-11 a link signs in by this site's page alone, a cookie comes back, and signing out ends the sign-in", async () => {
   const { identity, clock } = await open();
-  const pages = pagesOf({ ...identity, origins: () => [HERE], now: () => millis(clock.now) });
-  const at = (path: string, method: string, headers: Asking["headers"] = SITE, body = "") => pages(asking({ path, method, headers }), body);
+  const pages = authPages({ ...identity, origins: () => [HERE], now: () => millis(clock.now) });
+  const at = (path: string, method: string, headers: IncomingRequest["headers"] = SITE, body = "") =>
+    pages(asking({ path, method, headers }), body);
   expect(await at("/elsewhere", "GET")).toBeNull();
   const page = await at(SIGN_IN_PATH, "GET");
   const link = await identity.link("ann", { kind: "system", id: "w" });
@@ -291,7 +292,7 @@ test("W-11 a link signs in by this site's page alone, a cookie comes back, and s
   const caller = entered(await identity.authenticate(asking({ headers })));
   expect([caller.person.name, caller.scope.agents]).toEqual(["ann", null]);
   expect((await at(SIGN_OUT_PATH, "POST", headers))?.status).toBe(403);
-  const out = await at(SIGN_OUT_PATH, "POST", { ...headers, [CSRF_HEADER]: csrfOf(token) });
+  const out = await at(SIGN_OUT_PATH, "POST", { ...headers, [CSRF_HEADER]: csrfToken(token) });
   expect([out?.status, String(out?.headers["set-cookie"])]).toEqual([
     204,
     expect.stringContaining("orgate-4680=; Path=/; SameSite=Strict; Max-Age=0"),

@@ -10,26 +10,26 @@
  */
 import { type Gate, isFault, type Millis, millis, type Principal } from "@orgate/core";
 import type { Access as Given } from "@orgate/core/journal";
-import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type Problem, wireProblem } from "@orgate/protocol";
 import {
-  type AccessBook,
+  type AccessStore,
   explainLapse,
   keyWithdrawnText,
   LINK_MS,
-  openAccessBook,
+  openAccessStore,
   readToken,
   SIGN_IN_MS,
-} from "../../identity/access-book.ts";
+} from "../../identity/access-store.ts";
 import { secretPort } from "../../identity/secret-hash.ts";
 import type { AccessScope, Act, Caller } from "../../operations/access.ts";
 import { agentResource, outOfScope, policyRefusal } from "../../operations/access-limits.ts";
 import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
-import { type CookieNames, cookieIn, cookieNames, crossSite, forged } from "../http/auth-site.ts";
-import { type Guessing, type GuessingOptions, guessing } from "./auth-guessing.ts";
-import { type Tickets, tickets } from "./auth-tickets.ts";
-import { type Access, type Asking, isChatKey } from "./authentication.ts";
-import { operatorsOf } from "./operators.ts";
+import { type CookieNames, cookieNames, findCrossSite, findForgery, readCookie } from "../http/auth-site.ts";
+import { createTickets, type Tickets } from "./auth-tickets.ts";
+import { type Access, type IncomingRequest, isChatKey } from "./authentication.ts";
+import { openOperators } from "./operators.ts";
+import { openSecretChecks, type SecretChecks, type SecretChecksOptions } from "./secret-checks.ts";
 
 export type IdentityOptions = Readonly<{
   place: Pick<OpenProjectStore, "store" | "keyring">;
@@ -40,10 +40,10 @@ export type IdentityOptions = Readonly<{
   /** What this server is called (`http://127.0.0.1:4680`), the first one first. Asked each time: a port may be known late. */
   origins(): readonly string[];
   /** Agents that act for whoever speaks with them. */
-  desks: readonly string[];
+  coordinators: readonly string[];
   /** Where `/ws/chat` takes an API key at `?token=`, as clients of the older chat protocol send it: hears whose was used. */
   chatKeyUsed?(person: string): void;
-  guesses?: GuessingOptions;
+  guesses?: SecretChecksOptions;
 }>;
 
 export type Ticket = Readonly<{ ticket: string; expiresAt: Millis }>;
@@ -65,10 +65,10 @@ export type Identity = Access &
     /** The token of a sign-in for a link; null when the link is good no more. */
     signIn(link: string): Promise<SignedIn | Problem>;
     /** Ends the sign-in whose cookie this is. */
-    signOut(asking: Asking): Promise<Problem | null>;
+    signOut(asking: IncomingRequest): Promise<Problem | null>;
     /** What they are called at the address that was asked. */
-    cookies(asking: Pick<Asking, "headers">): CookieNames;
-    book: AccessBook;
+    cookies(asking: Pick<IncomingRequest, "headers">): CookieNames;
+    accesses: AccessStore;
     close(): void;
   }>;
 export type SignedIn = Readonly<{ kind: "signed-in"; token: string; person: string; until: Millis }>;
@@ -78,10 +78,10 @@ type Standing = Readonly<{ access: Given["access"] | null }>;
 
 export async function openIdentity(options: IdentityOptions): Promise<Identity> {
   const { place, gate, now, origins } = options;
-  const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now });
-  const operators = operatorsOf(options.directory, place.keyring);
-  const guesses: Guessing = guessing(options.guesses);
-  const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null; origin: string | null }>> = tickets(
+  const book = openAccessStore({ journal: place.store.journal, secrets: secretPort, now });
+  const operators = openOperators(options.directory, place.keyring);
+  const guesses: SecretChecks = openSecretChecks(options.guesses);
+  const waiting: Tickets<Readonly<{ caller: Caller; access: Given["access"] | null; origin: string | null }>> = createTickets(
     now,
     secretPort.newSecret,
   );
@@ -158,17 +158,17 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     }
   }
 
-  const cookies = ({ headers: { host } }: Pick<Asking, "headers">): CookieNames =>
+  const cookies = ({ headers: { host } }: Pick<IncomingRequest, "headers">): CookieNames =>
     cookieNames(origins().find((one) => new URL(one).host === host?.toLowerCase()) ?? firstOf(origins()));
 
-  async function byCookie(asking: Asking): Promise<Caller | Problem> {
-    const token = cookieIn(asking.headers, cookies(asking).signIn);
+  async function byCookie(asking: IncomingRequest): Promise<Caller | Problem> {
+    const token = readCookie(asking.headers, cookies(asking).signIn);
     if (token === null) return wireProblem("unauthenticated", "nothing says who is asking", HINT);
-    const foreign = crossSite(asking, origins()) ?? forged(asking, token);
+    const foreign = findCrossSite(asking, origins()) ?? findForgery(asking, token);
     return foreign ?? enter(await prove(token, ["sign-in"]));
   }
 
-  async function authenticate(asking: Asking): Promise<Caller | Problem> {
+  async function authenticate(asking: IncomingRequest): Promise<Caller | Problem> {
     const { authorization } = asking.headers;
     if (authorization !== undefined) {
       const [, token = ""] = /^Bearer ([^\s]+)$/i.exec(authorization) ?? [];
@@ -203,11 +203,11 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
 
   /** A page's ticket is that page's: of a sign-in this site's own, of a key the site's that asked for it. */
   function elsewhere(
-    asking: Asking,
+    asking: IncomingRequest,
     { access, origin }: Readonly<{ access: Given["access"] | null; origin: string | null }>,
   ): Problem | null {
     const isPages = access !== null && book.all().get(access)?.means === "sign-in";
-    if (isPages) return crossSite(asking, origins());
+    if (isPages) return findCrossSite(asking, origins());
     if (origin === null || asking.headers.origin === origin) return null;
     return wireProblem("cross-site", "this ticket was given to another site", "get one where it is used");
   }
@@ -255,7 +255,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   }
 
   function mayDo(caller: Caller, act: Act): string | null {
-    const why = counts(caller) ?? outOfScope(caller.scope, act) ?? throughDesk(caller.scope, act, options.desks);
+    const why = counts(caller) ?? outOfScope(caller.scope, act) ?? throughDesk(caller.scope, act, options.coordinators);
     if (why !== null) return why;
     return policyRefusal(gate, caller.person.name, act);
   }
@@ -264,7 +264,7 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
     authenticate,
     mayDo,
     watch,
-    book: {
+    accesses: {
       ...book,
       async revoke(access, by, reason) {
         const revoked = await book.revoke(access, by, reason);

@@ -5,12 +5,12 @@
  * W-12 whoever is connected when their access ends is cut off: `watch` tells, for as long as something is open.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { type Problem, wireProblem } from "@orgate/core/wire";
+import { type Problem, wireProblem } from "@orgate/protocol";
 import { errorMessage } from "../../node/error-message.ts";
 import type { Caller, Permissions } from "../../operations/access.ts";
 
 /** A request as identity sees it. No body: nobody is known by what they say. */
-export type Asking = Readonly<{
+export type IncomingRequest = Readonly<{
   via: "http" | "socket";
   method: string;
   /** Without its query. */
@@ -22,15 +22,15 @@ export type Asking = Readonly<{
 }>;
 
 /** An API key in the address of `/ws/chat`, and nothing else: whether it is taken is a setting. */
-export const isChatKey = ({ via, path, query }: Asking): boolean =>
+export const isChatKey = ({ via, path, query }: IncomingRequest): boolean =>
   via === "socket" && path === "/ws/chat" && query.getAll("token").length === 1 && (query.get("token") ?? "").startsWith("ogk_");
 
-export type Access = Permissions & Readonly<{ authenticate(asking: Asking): Promise<Caller | Problem> }>;
+export type Access = Permissions & Readonly<{ authenticate(asking: IncomingRequest): Promise<Caller | Problem> }>;
 
 export const isProblem = (one: Caller | Problem): one is Problem => "status" in one;
 
 /** In force where there is no other. */
-export const NOBODY: Access = Object.freeze({
+export const DENY_EVERYBODY: Access = Object.freeze({
   authenticate: async () => wireProblem("unauthenticated", "nobody is known here", "this server was started without identities"),
   mayDo: () => "nothing is allowed here",
   watch: (_, ended) => {
@@ -40,7 +40,7 @@ export const NOBODY: Access = Object.freeze({
 });
 
 /** What identity throws is a refusal, not a way in. */
-export function strict({ authenticate, mayDo, watch }: Access): Access {
+export function refuseOnError({ authenticate, mayDo, watch }: Access): Access {
   return {
     watch,
     async authenticate(asking) {
@@ -61,7 +61,7 @@ export function strict({ authenticate, mayDo, watch }: Access): Access {
 }
 
 /** Why the access counts no more; null while it does. */
-export function endedNow({ watch }: Pick<Access, "watch">, caller: Caller): string | null {
+export function findAccessEnd({ watch }: Pick<Access, "watch">, caller: Caller): string | null {
   let why: string | null = null;
   watch(caller, (reason) => {
     why = reason;

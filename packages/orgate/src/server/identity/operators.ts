@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { FaultError, isFault, type KeyId } from "@orgate/core";
 import type { OpenProjectStore } from "../../runtime/ports/project-store.ts";
 import type { Person } from "../../store/keyring.ts";
-import { personsAt } from "../../store/open-read-only.ts";
+import { openPersonsAt } from "../../store/open-read-only.ts";
 
 export type Operators = Readonly<{
   /** Made and certified the first time. Throws `key-bad` when theirs was withdrawn. */
@@ -21,15 +21,15 @@ export type Operators = Readonly<{
   isWithdrawn(name: string): boolean;
 }>;
 
-const operatorsAt = (directory: string): ReturnType<typeof personsAt> => personsAt(join(directory, "operators"));
+const operatorsAt = (directory: string): ReturnType<typeof openPersonsAt> => openPersonsAt(join(directory, "operators"));
 
 /** The keys that the server holds for this person: one, or none. */
-export function heldKeys(directory: string, name: string): readonly KeyId[] {
+export function listServerKeys(directory: string, name: string): readonly KeyId[] {
   const persons = operatorsAt(directory);
   return persons.names().includes(name) ? [persons.open(name).key.id] : [];
 }
 
-export function operatorsOf(
+export function openOperators(
   directory: string,
   keyring: Pick<OpenProjectStore["keyring"], "refresh" | "ring" | "certifyPerson">,
 ): Operators {
@@ -60,7 +60,7 @@ export function operatorsOf(
 
   return {
     isGood,
-    isWithdrawn: (name) => heldKeys(directory, name).some((key) => (keyring.ring().keys.get(key)?.withdrawn ?? null) !== null),
+    isWithdrawn: (name) => listServerKeys(directory, name).some((key) => (keyring.ring().keys.get(key)?.withdrawn ?? null) !== null),
     known(name) {
       const person = opened.get(name) ?? (persons.names().includes(name) ? persons.open(name) : null);
       if (person === null || !isGood(person)) return null;

@@ -1,7 +1,7 @@
 /** The contract of `/ws/chat`, played sentence by sentence, against a real runtime. */
 import { type Row, type SessionId, seq } from "@orgate/core";
 import { failure, reply } from "@orgate/core/testing";
-import { type ChatServerMessage, chatServerMessage } from "@orgate/core/wire";
+import { type ChatServerMessage, chatServerMessage } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";
 import { latch } from "../fixtures/stand.ts";
@@ -157,7 +157,7 @@ test("W-26 a call that asks is told as `ask`, and as what was decided once someb
   const [question] = await stage.runtime.approvals.list();
   if (question === undefined) throw new Error("nothing waits");
   const { approval, digest, session } = question;
-  await stage.floor.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: stage.ann });
+  await stage.sessionDriver.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: stage.ann });
   const about = without(await client.done()).filter((m) => m.action === "tool:pay" || m.call_id !== undefined);
   expect(about).toEqual([
     { type: "PolicyDecision", action: "tool:pay", decision: "ask", reason: "ask-pay asks: pay it?" },

@@ -7,19 +7,19 @@
  * W-27 a second `ChatSend` during a turn follows it, under a `request_id` of its own; nothing waits unread, pings included.
  */
 import { FaultError, type IntentId, intentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
-import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/core/wire";
+import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller } from "../../operations/access.ts";
 import { problemIn } from "../../operations/refusal.ts";
 import type { SessionDriver } from "../../operations/session-driver.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
-import { allowance, type Rates } from "../http/rate-limit.ts";
+import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
 import type { Access } from "../identity/authentication.ts";
 import type { Connection, Duplex } from "./connection.ts";
 
 export type ChatPorts = Readonly<{
   access: Pick<Access, "mayDo">;
-  floor: Pick<SessionDriver, "send">;
+  sessionDriver: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session">;
   subscribe: Subscribe;
   /** Whom these connections talk to. */
@@ -35,7 +35,7 @@ const MOST_KNOWN = 1_000;
 /** An id that nobody makes twice by counting. */
 const LASTING = 16;
 
-export function openChat(ports: ChatPorts, caller: Caller, id: string, duplex: Duplex, rates: Rates): Connection {
+export function openChat(ports: ChatPorts, caller: Caller, id: string, duplex: Duplex, rates: FrameLimits): Connection {
   let isClosed = false;
   let owed = 0;
   let asked = 0;
@@ -43,7 +43,7 @@ export function openChat(ports: ChatPorts, caller: Caller, id: string, duplex: D
   const told = new Set<IntentId>();
   const tasks = new Set<Promise<void>>();
   const { promise: over, resolve: finished } = Promise.withResolvers<void>();
-  const isWithin = allowance(rates, ports.now);
+  const isWithin = createFrameLimit(rates, ports.now);
 
   function end(code: number, reason: string): void {
     if (isClosed) return;
@@ -101,7 +101,7 @@ export function openChat(ports: ChatPorts, caller: Caller, id: string, duplex: D
     if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `talk to \`${agent}\``, reason });
     const session = await ports.open(agent, conversationOf(caller, agent), caller);
     const before = (await ports.journal.session(session))?.seq ?? 0;
-    const { entry } = await ports.floor.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });
+    const { entry } = await ports.sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });
     return { session, after: entry === null ? before : entry.seq - 1 };
   }
 

@@ -1,10 +1,10 @@
 import { millis } from "@orgate/core";
 import { S1, S2 } from "@orgate/core/testing";
-import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/core/wire";
+import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { openOwners } from "../../operations/visibility.ts";
 import { ANN, type Ground, openGround, settle } from "../fixtures/crank.ts";
-import type { Rates } from "../http/rate-limit.ts";
+import type { FrameLimits } from "../http/frame-limit.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
 
 type Ends = Readonly<{
@@ -17,7 +17,7 @@ type Ends = Readonly<{
   gone(): Promise<void>;
 }>;
 
-function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Partial<Rates> = {}, caller = ANN): Ends {
+function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Partial<FrameLimits> = {}, caller = ANN): Ends {
   const heard: ServerFrame[] = [];
   const closed: number[] = [];
   let held: (() => void)[] | null = null;
@@ -26,7 +26,7 @@ function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Par
     fanout: ground.fanout,
     journal: ground.journal,
     whose: openOwners(ground.journal),
-    floor: { send: ({ session }) => Promise.resolve({ session, entry: null, halted: null }) },
+    sessionDriver: { send: ({ session }) => Promise.resolve({ session, entry: null, halted: null }) },
     open: () => Promise.resolve(S1),
     unknownTool: async () => null,
     position: ground.journal.position,
@@ -154,7 +154,7 @@ test("W-25 a connection ends when what it was opened with does", async () => {
 
 test("W-25 pings and requests are answered while a turn runs and while entries wait for a slow reader", async () => {
   const ground = await opened();
-  const never = connect(ground, { floor: { send: () => new Promise(() => {}) } });
+  const never = connect(ground, { sessionDriver: { send: () => new Promise(() => {}) } });
   await never.say(HELLO);
   expect(await never.say({ kind: "chat", id: "c", agent: "clerk", session: S1, text: "hi" })).toEqual([]);
   expect(await never.say({ kind: "ping", id: "p" })).toMatchObject([{ kind: "pong" }]);

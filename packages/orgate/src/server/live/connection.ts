@@ -20,12 +20,12 @@ import {
   type SubscribeFrame,
   VERSION,
   wireProblem,
-} from "@orgate/core/wire";
+} from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { missingProblem } from "../../operations/acts.ts";
 import { problemIn } from "../../operations/refusal.ts";
 import { sightOf } from "../../operations/visibility.ts";
-import { allowance, type Rates } from "../http/rate-limit.ts";
+import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
 import type { Fanout, FanoutEntry } from "./fanout.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
 
@@ -45,7 +45,7 @@ export type ConnectionPorts = RequestPorts &
     unforeseen(error: unknown): void;
   }>;
 
-export const RATES: Rates = { burst: 300, perSecond: 100, asked: 64, owed: 256, frameBytes: MOST_FRAME_BYTES, silenceMs: 45_000 };
+export const RATES: FrameLimits = { burst: 300, perSecond: 100, asked: 64, owed: 256, frameBytes: MOST_FRAME_BYTES, silenceMs: 45_000 };
 
 export type Connection = Readonly<{
   /** A text came. */
@@ -60,14 +60,14 @@ export type Connection = Readonly<{
 
 type Subscription = Readonly<{ stop: AbortController; frame: SubscribeFrame }> & { at: number; isTold: boolean };
 
-export function openConnection(ports: ConnectionPorts, caller: Caller, id: string, duplex: Duplex, rates: Rates = RATES): Connection {
+export function openConnection(ports: ConnectionPorts, caller: Caller, id: string, duplex: Duplex, rates: FrameLimits = RATES): Connection {
   let state: "greeting" | "open" | "closed" = "greeting";
   const subscriptions = new Map<string, Subscription>();
   const tasks = new Set<Promise<void>>();
   const { promise: over, resolve: finished } = Promise.withResolvers<void>();
   let owed = 0;
   let asked = 0;
-  const isWithin = allowance(rates, ports.now);
+  const isWithin = createFrameLimit(rates, ports.now);
 
   // ── sending ──
 

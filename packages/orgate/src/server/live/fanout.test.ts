@@ -103,7 +103,7 @@ test("W-24 a follower is told only what it may see, and the stretch it is told c
 test("W-24 whoever comes late gets the words so far, after the entries before them, and none once the reply is there", async () => {
   const ground = await opened();
   const say = (text: string, offset: number) =>
-    ground.ear.hear({ kind: "preview", session: S1, iteration: 1, attempt: 1, preview: { part: "text", offset, text } });
+    ground.ear.add({ kind: "preview", session: S1, iteration: 1, attempt: 1, preview: { part: "text", offset, text } });
   const early = ground.fanout.follow(ofS1);
   await caughtUp(early);
   say("Good ", 0);

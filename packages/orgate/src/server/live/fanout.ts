@@ -10,14 +10,14 @@
 
 import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
 import type { WrittenEntry } from "@orgate/core/journal";
-import { type Following, MOST_ENTRIES } from "@orgate/core/wire";
+import { type Following, MOST_ENTRIES } from "@orgate/protocol";
 import { openBell } from "../../node/bell.ts";
-import { listener, openEar, type Subscribe, type Words } from "../../runtime/subscribe.ts";
+import { createTextCursor, openLiveText, type Subscribe, type TextPreview } from "../../runtime/subscribe.ts";
 
 export type FanoutEntry =
   /** What lies between `after` and `to`; `items` are frames' items as text. */
   | Readonly<{ kind: "batch"; after: number; to: number; items: readonly string[] }>
-  | Readonly<{ kind: "words"; words: Words }>
+  | Readonly<{ kind: "words"; words: TextPreview }>
   | Readonly<{ kind: "caught-up"; at: number }>
   /** Its session is closed: nothing follows. */
   | Readonly<{ kind: "closed"; at: number }>
@@ -82,7 +82,7 @@ type Front = Readonly<{
   /** Null when the place lies before what is kept. */
   after(position: number): readonly Held[] | null;
   afterOf(stream: StreamId, place: number): readonly Held[] | null;
-  spoken: ReturnType<typeof openEar>["now"];
+  spoken: ReturnType<typeof openLiveText>["now"];
   watch(stream: StreamId | null, previews: boolean, ring: () => void): () => void;
   failed(): Readonly<{ error: unknown }> | null;
   held(): Readonly<{ entries: number; bytes: number }>;
@@ -93,7 +93,7 @@ type Watcher = Readonly<{ stream: StreamId | null; previews: boolean; ring(): vo
 
 function openFront(journal: Places, subscribe: Subscribe, bounds: FanoutLimits): Front {
   const over = new AbortController();
-  const ear = openEar();
+  const ear = openLiveText();
   const watchers = new Map<StreamId | null, Set<Watcher>>();
   const byStream = new Map<StreamId, Held[]>();
   let kept: Held[] = [];
@@ -131,11 +131,11 @@ function openFront(journal: Places, subscribe: Subscribe, bounds: FanoutLimits):
   async function pump(): Promise<void> {
     for await (const live of subscribe({ all: true }, { after: base, signal: over.signal })) {
       if (live.kind === "preview") {
-        ear.hear(live);
+        ear.add(live);
         ring(live.session, true);
         continue;
       }
-      if (live.kind === "entry") ear.hear(live);
+      if (live.kind === "entry") ear.add(live);
       keep(heldOf(live));
       ring(live.stream, false);
     }
@@ -236,7 +236,7 @@ function startAt(after: number | "now", last: number, what: string): number {
 
 async function* tell(front: Front, from: Look, { previews, sees, signal }: Follow, bounds: FanoutLimits): AsyncGenerator<FanoutEntry> {
   const { session, look, placeOf, wasClosed } = from;
-  const fresh = listener();
+  const fresh = createTextCursor();
   const bell = openBell(signal);
   const stop = front.watch(session, previews, bell.ring);
   let at = from.start;

@@ -1,7 +1,7 @@
-/** What frames ask for, over a real runtime, its floor and its journal. */
+/** What frames ask for, over a real runtime, its session driver and its journal. */
 import { type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { reply } from "@orgate/core/testing";
-import type { Reply } from "@orgate/core/wire";
+import type { Reply } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { type Act, act } from "../../operations/access.ts";
 import { type Crank, type Mishap, openCrank, type Way } from "../fixtures/crank.ts";
@@ -80,7 +80,7 @@ test("W-5 the same id of the same person is one request, also over another conne
   const [a, b] = await Promise.all([chat("1"), chat("1")]);
   expect(b).toEqual(a);
   const session = sessionIn(a);
-  await stage.floor.send({ session, wish: { kind: "follow-up", text: "and" }, as: stage.ann });
+  await stage.sessionDriver.send({ session, wish: { kind: "follow-up", text: "and" }, as: stage.ann });
   expect(await chat("1")).toEqual(a);
   expect((await eventsOf(stage, session)).filter(({ kind }) => kind === "input.queued")).toHaveLength(2);
   expect(sessionIn(await chat("2"))).not.toBe(session);

@@ -14,19 +14,19 @@ import {
   seq,
   toAnswerAct,
 } from "@orgate/core";
-import type { RequestFrame, ServerFrame } from "@orgate/core/wire";
+import type { RequestFrame, ServerFrame } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { type Act, act, type Caller } from "../../operations/access.ts";
 import { missingProblem, refusalFor, settledRefusal } from "../../operations/acts.ts";
 import type { SessionDriver } from "../../operations/session-driver.ts";
 import type { AboutStream, Whose } from "../../operations/visibility.ts";
-import { intentOf, newestEntry } from "../../runtime/delivery.ts";
-import { settledRequest } from "../../runtime/people/settled-request.ts";
+import { findNewestEntry, readIntentId } from "../../runtime/delivery.ts";
+import { findSettledRequest } from "../../runtime/people/settled-request.ts";
 import type { Access } from "../identity/authentication.ts";
 
 export type RequestPorts = Readonly<{
   access: Pick<Access, "mayDo">;
-  floor: Pick<SessionDriver, "send">;
+  sessionDriver: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session" | "question" | "read" | "tail" | "position">;
   whose: Whose;
   /** Opens a session of this agent's under an id of the caller's own, or finds the one that has it. */
@@ -85,7 +85,7 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
   if (before !== null) return { kind: "done", id, session: before.stream as SessionId, entry: before }; // it was found in a session's stream
   const settled =
     found === undefined
-      ? await settledRequest(ports.journal, approval, { me: principalName(caller.principal), session: frame.session })
+      ? await findSettledRequest(ports.journal, approval, { me: principalName(caller.principal), session: frame.session })
       : null;
   const about = found ?? settled;
   if (about === null) throw missingProblem({ on: "approval", id: approval, session: null });
@@ -98,7 +98,7 @@ async function answer(ports: RequestPorts, caller: Caller, frame: Frame<"answer"
 const SETTLES: ReadonlySet<Entry["event"]["kind"]> = new Set(["approval.answered", "unknown.resolved", "unknown.reconcile-asked"]);
 /** The entry that this very wish became; only who wished it knows its id. */
 const became = ({ journal }: RequestPorts, session: SessionId, intent: IntentId): Promise<Entry | null> =>
-  newestEntry(journal, session, (event) => SETTLES.has(event.kind) && intentOf(event) === intent);
+  findNewestEntry(journal, session, (event) => SETTLES.has(event.kind) && readIntentId(event) === intent);
 
 async function resolve(ports: RequestPorts, caller: Caller, { kind, id, session, call, as, note }: Frame<"resolve">): Promise<Answer> {
   const about = await ports.whose(session);
@@ -123,7 +123,7 @@ async function history(ports: RequestPorts, caller: Caller, { id, session, befor
 }
 
 async function sent(ports: RequestPorts, caller: Caller, { kind, id, session }: Asked, wanted: IntentBody): Promise<Answer> {
-  const { entry } = await ports.floor.send({ session, wish: wanted, as: caller.person, id: intentOfRequest(caller, kind, id) });
+  const { entry } = await ports.sessionDriver.send({ session, wish: wanted, as: caller.person, id: intentOfRequest(caller, kind, id) });
   return { kind: "done", id, session, entry };
 }
 

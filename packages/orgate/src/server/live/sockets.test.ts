@@ -1,11 +1,11 @@
 /** The live ways in, over real sockets of a real server. */
 import { defineAgent, type Entry, seq } from "@orgate/core";
-import { openLink, type Reply, readServerFrame, type ServerFrame } from "@orgate/core/wire";
+import { openLink, type Reply, readServerFrame, type ServerFrame } from "@orgate/protocol";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import { NO_LOG } from "../../operations/logs.ts";
 import { type Serving, serving } from "../fixtures/serving.ts";
-import { type Access, NOBODY } from "../identity/authentication.ts";
+import { type Access, DENY_EVERYBODY } from "../identity/authentication.ts";
 import { socketsOf } from "./sockets.ts";
 
 const open: (() => unknown)[] = [];
@@ -15,7 +15,7 @@ afterEach(async () => {
 
 /** As the table of callers has it. */
 const access: Access = {
-  ...NOBODY,
+  ...DENY_EVERYBODY,
   mayDo: ({ scope }, { agent, on }) =>
     scope.agents === null || on === "listing" || (agent !== null && scope.agents.includes(agent)) ? null : "not one of its agents",
 };

@@ -1,6 +1,6 @@
 /** What is told live: over the sockets, as server-sent events, and to `useChat`; all of it from the same fan-out and by the same wishes. */
 import { millis } from "@orgate/core";
-import { type Following, UI_STREAM_HEADERS } from "@orgate/core/wire";
+import { type Following, UI_STREAM_HEADERS } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { findToolOfCall } from "../../operations/acts.ts";
 import { agentNamed, type OperationContext } from "../../operations/context.ts";
@@ -9,7 +9,7 @@ import { errorText, type Log } from "../../operations/logs.ts";
 import { openOwn } from "../../operations/open-session.ts";
 import type { OperationResult } from "../../operations/result.ts";
 import { sightOf } from "../../operations/visibility.ts";
-import type { SocketTalks } from "../http/server.ts";
+import type { SocketProtocols } from "../http/server.ts";
 import type { Access } from "../identity/authentication.ts";
 import { openChat } from "./chat.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
@@ -17,18 +17,18 @@ import { type Fanout, openFanout } from "./fanout.ts";
 import { EVENT_STREAM, lastEventId, streamEvents } from "./sse.ts";
 import { openUiChat } from "./ui-chat.ts";
 
-export type Sockets = Readonly<{ talks: SocketTalks; handlers: OperationHandlers; fanout: Fanout }>;
+export type Sockets = Readonly<{ talks: SocketProtocols; handlers: OperationHandlers; fanout: Fanout }>;
 
 /** Whom `/ws/chat` talks to. */
 const DESK = "coordinator";
 
 export function socketsOf(front: OperationContext, access: Access, log: Log): Sockets {
-  const { runtime, floor, now, whose } = front;
+  const { runtime, sessionDriver, now, whose } = front;
   const { journal } = runtime.place.store;
   const fanout = openFanout(journal, runtime.subscribe);
   const ports: ConnectionPorts = {
     access,
-    floor,
+    sessionDriver,
     journal,
     whose,
     open: async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session,
@@ -39,11 +39,11 @@ export function socketsOf(front: OperationContext, access: Access, log: Log): So
     unforeseen: (error) => log("error", "socket.failed", { error: errorText(error) }),
   };
   const talking = { ...ports, subscribe: runtime.subscribe, agent: DESK };
-  const talks: SocketTalks = {
+  const talks: SocketProtocols = {
     "/ws/v1": (caller, id, duplex) => openConnection(ports, caller, id, duplex),
     ...(agentNamed(front, DESK) === null
       ? {}
-      : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies SocketTalks)),
+      : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies SocketProtocols)),
   };
 
   const events = (to: Following, after: number | "now", caller: Caller): OperationResult => ({

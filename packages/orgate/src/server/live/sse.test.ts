@@ -1,5 +1,5 @@
 import { S1, S2 } from "@orgate/core/testing";
-import { readServerFrame, type ServerFrame } from "@orgate/core/wire";
+import { readServerFrame, type ServerFrame } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { openGround, settle } from "../fixtures/crank.ts";
 import type { Follow } from "./fanout.ts";

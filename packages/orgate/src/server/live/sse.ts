@@ -3,7 +3,7 @@
  * W-24 a stream of events tells what a subscription tells, at the reader's own pace; `Last-Event-ID` goes on exactly after what arrived.
  */
 import { isFault } from "@orgate/core";
-import { frameText, type Problem, wireProblem } from "@orgate/core/wire";
+import { frameText, type Problem, wireProblem } from "@orgate/protocol";
 import { problemIn } from "../../operations/refusal.ts";
 import type { Sink } from "../../operations/result.ts";
 import type { Fanout, FanoutEntry, Follow } from "./fanout.ts";

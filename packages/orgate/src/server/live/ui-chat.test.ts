@@ -1,6 +1,6 @@
 /** `useChat` against an agent: the AI SDK's own chat, transport and stream reader at one end, a real runtime at the other. */
 import { reply } from "@orgate/core/testing";
-import { UI_STREAM_HEADERS } from "@orgate/core/wire";
+import { UI_STREAM_HEADERS } from "@orgate/protocol";
 import { AbstractChat, type ChatState, type ChatStatus, DefaultChatTransport, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";

@@ -15,12 +15,12 @@ import {
   readAttachments,
   type SessionId,
 } from "@orgate/core";
-import { type LiveSign, type OperationRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/core/wire";
+import { type LiveSign, type OperationRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/protocol";
 import * as z from "zod";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller } from "../../operations/access.ts";
 import type { Sink } from "../../operations/result.ts";
-import { newestEntry } from "../../runtime/delivery.ts";
+import { findNewestEntry } from "../../runtime/delivery.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
 import { answerRequest, type RequestPorts } from "./requests.ts";
 
@@ -74,7 +74,7 @@ async function begin(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session
   if (text === "") throw unusable("the message says nothing");
   const before = (await ports.journal.session(at.session))?.seq ?? 0;
   const wish = { kind: "follow-up", text, ...(files.length === 0 ? {} : { files }) } as const;
-  const { entry } = await ports.floor.send({ session: at.session, wish, as: caller.person, id: at.intent });
+  const { entry } = await ports.sessionDriver.send({ session: at.session, wish, as: caller.person, id: at.intent });
   const from = entry === null ? before : entry.seq - 1;
   return { ...at, from, after: from, answers: NO_ANSWERS };
 }
@@ -103,7 +103,7 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
     answers.add(done.entry.seq);
   }
   if (after === 0) throw unusable("there is nothing new in the messages");
-  const began = await newestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);
+  const began = await findNewestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);
   return { ...at, from: began === null ? 0 : began.seq - 1, after, answers };
 }
 

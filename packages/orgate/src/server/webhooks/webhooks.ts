@@ -27,23 +27,23 @@ import {
   UNTRUSTED,
 } from "@orgate/core";
 import { deliveryClaims } from "@orgate/core/journal";
-import { wireProblem } from "@orgate/core/wire";
+import { wireProblem } from "@orgate/protocol";
 import type { Deliveries } from "../../operations/deliveries.ts";
 import type { Log } from "../../operations/logs.ts";
 import { problemIn, refusal } from "../../operations/refusal.ts";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
-import type { Beginning } from "../../schedules/scheduler.ts";
+import type { FindSessionStart } from "../../schedules/scheduler.ts";
 import type { HookSecrets } from "../../schedules/webhook-secrets.ts";
 import type { HttpAnswer } from "../http/http-response.ts";
-import { rateOf, readBody, type ServerLimits } from "../http/limits.ts";
+import { createRateLimit, readBody, type ServerLimits } from "../http/limits.ts";
 import type { ServedPage } from "../http/server.ts";
-import type { Asking } from "../identity/authentication.ts";
+import type { IncomingRequest } from "../identity/authentication.ts";
 import { checkSigned, showsSignature } from "./webhook-signing.ts";
 
 export type WebhookPorts = Readonly<{
   journal: Pick<Journal, "take" | "append" | "release" | "writer" | "find">;
   secrets: HookSecrets;
-  beginning: Beginning;
+  findSessionStart: FindSessionStart;
   mayNotRun(owner: string, agent: string): string | null;
   newSession(): SessionId;
   wake(session: SessionId): void;
@@ -58,12 +58,12 @@ type Outcome = "accepted" | "known" | "ignored";
 /** Answers at the paths of these webhooks, and nowhere else. */
 export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks" | "came" | "unsigned">, ports: WebhookPorts): ServedPage {
   const byPath = new Map(hooks.map((hook) => [hook.path, hook]));
-  const strangers = rateOf(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond);
-  const deliveries = rateOf(ports.bounds.burst, ports.bounds.perSecond);
-  const again = rateOf(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond); // each delivery by itself
+  const strangers = createRateLimit(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond);
+  const deliveries = createRateLimit(ports.bounds.burst, ports.bounds.perSecond);
+  const again = createRateLimit(ports.bounds.strangersBurst, ports.bounds.strangersPerSecond); // each delivery by itself
   return { ways: hooks.map(({ path }) => `POST ${path}`), answer };
 
-  async function answer(asking: Asking, message: IncomingMessage): Promise<Reply | null> {
+  async function answer(asking: IncomingRequest, message: IncomingMessage): Promise<Reply | null> {
     const hook = asking.method === "POST" ? byPath.get(asking.path) : undefined;
     if (hook === undefined) return null;
     const body = await genuine(hook, asking, message);
@@ -80,7 +80,7 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
 
   type Genuine = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
 
-  async function genuine(hook: Webhook, { remote, headers }: Asking, message: IncomingMessage): Promise<Genuine> {
+  async function genuine(hook: Webhook, { remote, headers }: IncomingRequest, message: IncomingMessage): Promise<Genuine> {
     if (!showsSignature(hook, headers)) throw stranger(hook, remote);
     const read = await readBody(message, hook.maxBytes);
     if (read.kind === "refused") throw refusal(read.problem);
@@ -103,7 +103,7 @@ type Delivered = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origi
 
 async function taken(
   hook: Webhook,
-  { headers }: Asking,
+  { headers }: IncomingRequest,
   { bytes, id, key }: Delivered,
   ports: WebhookPorts,
   mayOpen: () => void,
@@ -133,7 +133,7 @@ const told = (what: Outcome, delivery: string, session: SessionId | null): Told 
 /** Null: this delivery has opened one. Durable when it resolves. */
 async function open(hook: Webhook, origin: Origin, text: string, ports: WebhookPorts): Promise<SessionId | null> {
   const { journal, now } = ports;
-  const found = ports.beginning(hook.agent);
+  const found = ports.findSessionStart(hook.agent);
   const reason = found === null ? `there is no agent \`${hook.agent}\` that can be run` : ports.mayNotRun(hook.owner, hook.agent);
   if (found === null || reason !== null) {
     ports.log("warn", "webhook.not-taken", { webhook: hook.name, reason });
@@ -172,7 +172,7 @@ async function open(hook: Webhook, origin: Origin, text: string, ports: WebhookP
 
 const strict = new TextDecoder("utf-8", { fatal: true });
 
-function contentOf({ contentTypes }: Webhook, headers: Asking["headers"], bytes: Buffer): Json {
+function contentOf({ contentTypes }: Webhook, headers: IncomingRequest["headers"], bytes: Buffer): Json {
   const [type = ""] = (headers["content-type"] ?? "").toLowerCase().split(";");
   const encoding = headers["content-encoding"] ?? "identity";
   if (!contentTypes.includes(type.trim()) || encoding !== "identity")
@@ -232,7 +232,7 @@ const nameIn = ({ provider }: Webhook, value: Json): string | null =>
   provider === "stripe" ? fieldOf(value, "id") : provider === "slack" ? fieldOf(value, "event_id") : null;
 const challengeIn = ({ provider }: Webhook, value: Json): string | null =>
   provider === "slack" && fieldOf(value, "type") === "url_verification" ? fieldOf(value, "challenge") : null;
-const isPing = ({ provider }: Webhook, headers: Asking["headers"]): boolean =>
+const isPing = ({ provider }: Webhook, headers: IncomingRequest["headers"]): boolean =>
   provider === "github" && headers["x-github-event"] === "ping";
 
 function mustWait(ms: number): void {

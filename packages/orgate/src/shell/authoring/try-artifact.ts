@@ -12,13 +12,13 @@ import type { SymbiProblem } from "@orgate/symbi";
 import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";
-import { type Change, compareSides, type Differences, type Side } from "../../policies/agents-diff.ts";
-import { policyPlace } from "../../policies/policies.ts";
+import { type AgentDifferences, compareSides, type DecisionChange, type DiffSide } from "../../policies/agents-diff.ts";
+import { policyFolderPath } from "../../policies/policies.ts";
 import { readCases } from "../../policies/policy-cases.ts";
-import { type Loading, tryLoadFolder } from "../../policies/policy-load.ts";
+import { type FolderLoad, tryLoadFolder } from "../../policies/policy-load.ts";
 import { type LoadedProject, loadManifests, loadProject } from "../../project/load.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
-import { schedulesIn, webhooksIn } from "../../schedules/declaring.ts";
+import { readSchedules, readWebhooks } from "../../schedules/declaring.ts";
 import type { ManifestFile } from "../../toolclad/manifest-files.ts";
 import { type ArtifactKind, artifactKind, MAX_ARTIFACT, SHELL, whyNotAuthored } from "./artifact.ts";
 import { checkAgentConstraints, checkManifestConstraints, checkPolicyConstraints, type Finding } from "./check-constraints.ts";
@@ -31,7 +31,7 @@ export type TryResult = Readonly<
   | { kind: "unfit"; problems: readonly [Finding, ...Finding[]] }
 >;
 /** Null before: the project does not load as it is. */
-type Sides = Readonly<{ before: Side | null; after: Side }>;
+type Sides = Readonly<{ before: DiffSide | null; after: DiffSide }>;
 
 /** Tools that are the shell's alone. */
 const SHELL_TOOLS = ["save_artifact"] as const;
@@ -107,8 +107,8 @@ type Loaded = Readonly<{
   config: Config;
   project: LoadedProject;
   agents: readonly Agent[];
-  loading: Loading;
-  side: Side | null;
+  loading: FolderLoad;
+  side: DiffSide | null;
   warnings: readonly Finding[];
 }>;
 
@@ -116,7 +116,7 @@ async function loaded(config: Config, env: Env, collect: ((problems: readonly Sy
   const project = await loadProject(config, { env, ask: null, collect });
   await project.mcp?.hub.close(); // nothing is called here
   const agents = project.agents.map(({ agent }) => agent);
-  const options = { place: policyPlace(config), agents, groups: config.groups, surface: "shell" as Surface, gaps: project.gaps };
+  const options = { place: policyFolderPath(config), agents, groups: config.groups, surface: "shell" as Surface, gaps: project.gaps };
   const loading = tryLoadFolder(options);
   if (loading.kind === "refused" && collect !== null) collect(loading.problems);
   const side = loading.kind === "loaded" ? { agents, loaded: loading.loaded, cases: readCases(options.place) } : null;
@@ -135,8 +135,8 @@ function judge(
   const own = manifests.problems.filter(({ file }) => file === `${config.root}/${path}`);
   if (own.length > 0) return own.map(({ line, column, detail, hint }) => ({ file: path, line, column, detail, hint }));
   const sources = { config, agents: project.agents, files: project.sources, owner: SHELL };
-  schedulesIn(sources, openCalendar()); // these two throw, with the place of what is wrong
-  webhooksIn(sources);
+  readSchedules(sources, openCalendar()); // these two throw, with the place of what is wrong
+  readWebhooks(sources);
   const policies: readonly LoadedPolicy[] = loading.kind === "loaded" ? loading.loaded.policies.filter(({ file }) => file === path) : [];
   const tools = loading.kind === "loaded" ? loading.loaded.cast.tools : [];
   const byName = new Map([...manifests.tools].map(([name, { manifest }]) => [name, manifest]));
@@ -223,14 +223,14 @@ const RANK = { deny: 0, defer: 1, ask: 2, modify: 3, allow: 4 } as const;
  * Whatever it is called: requests that would be decided more kindly for the shell, in the shell.
  * S-11 and what is the shell's alone at every surface: a session that was opened elsewhere is gone on with here, and `policies/shell/` is no part of it.
  */
-function shellsGain(was: Side, after: Loaded, file: string): readonly Finding[] {
+function shellsGain(was: DiffSide, after: Loaded, file: string): readonly Finding[] {
   const is = after.side;
   if (is === null || !after.agents.some(({ name }) => name === SHELL)) return [];
   // the shell as it would be, on both sides: that there is one more whom it may ask to have do something is no gain
   const agents = is.agents.filter(({ name }) => name === SHELL);
   const alone = agents.map((agent) => ({ ...agent, tools: agent.tools.filter(({ name }) => SHELL_TOOLS.some((own) => own === name)) }));
-  const kinderAt = (surface: Surface): readonly Change[] => {
-    const at = (side: Side): Side => ({
+  const kinderAt = (surface: Surface): readonly DecisionChange[] => {
+    const at = (side: DiffSide): DiffSide => ({
       ...side,
       agents: surface === "shell" ? agents : alone,
       loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor(surface) },
@@ -282,13 +282,13 @@ export function describeChanges(fit: Extract<TryResult, { kind: "fit" }>): reado
   const names =
     fit.artifact === "dsl" ? new Set([...fit.agents, ...namesOf(before).filter((name) => !namesOf(after).includes(name))]) : null;
   const surface = surfaceIn(fit.path);
-  const about = (side: Side): Side => ({
+  const about = (side: DiffSide): DiffSide => ({
     ...side,
     agents: names === null ? side.agents : side.agents.filter(({ name }) => names.has(name)),
     // policies of one surface decide there, whatever requests are tried for the others
     ...(surface === null ? {} : { loaded: { ...side.loaded, gateFor: () => side.loaded.gateFor(surface) } }),
   });
-  const found: Differences = compareSides(about(before), about(after), [], null);
+  const found: AgentDifferences = compareSides(about(before), about(after), [], null);
   const lines = [
     ...peopleLines(before, after),
     ...usedLines(before, after),
@@ -321,7 +321,7 @@ export function changesUsedTool({ artifact, sides }: Extract<TryResult, { kind: 
 }
 
 /** Lists tools that agents already use and that would do something else under the same name. */
-function usedLines(before: Side, after: Side): readonly string[] {
+function usedLines(before: DiffSide, after: DiffSide): readonly string[] {
   const users = new Map<string, string[]>();
   for (const { name: agent, tools } of before.agents)
     for (const was of tools) {
@@ -337,8 +337,8 @@ function usedLines(before: Side, after: Side): readonly string[] {
 const surfaceIn = (path: string): Surface | null => SURFACES.find((one) => path.split("/").slice(1, -1).includes(one)) ?? null;
 
 /** People's actions are not tried out: new permits for people, and forbids that disappear, are listed by policy. */
-function peopleLines(before: Side, after: Side): readonly string[] {
-  const only = (these: Side, others: Side, effect: "permit" | "forbid"): readonly LoadedPolicy[] => {
+function peopleLines(before: DiffSide, after: DiffSide): readonly string[] {
+  const only = (these: DiffSide, others: DiffSide, effect: "permit" | "forbid"): readonly LoadedPolicy[] => {
     const known = new Set(others.loaded.policies.map(({ text }) => text));
     return these.loaded.policies.filter(
       ({ json, text, shadow }) => !shadow && json.effect === effect && !known.has(text) && speaksOfPeople(json),
@@ -358,9 +358,9 @@ const speaksOfPeople = (json: LoadedPolicy["json"]): boolean =>
     ? allowsAnyPrincipal(json) || namedPrincipals(json, "User").length + namedPrincipals(json, "UserGroup").length > 0
     : json.principal.entity_type === "User";
 
-const namesOf = ({ agents }: Side): readonly string[] => agents.map(({ name }) => name);
+const namesOf = ({ agents }: DiffSide): readonly string[] => agents.map(({ name }) => name);
 
-function changeLine(what: string, { agent, action, args, labels, before, after, alike }: Change): string {
+function changeLine(what: string, { agent, action, args, labels, before, after, alike }: DecisionChange): string {
   const given = [args === null || Object.keys(args).length === 0 ? "" : JSON.stringify(args), ...labels.map((one) => `[${one}]`)]
     .filter((one) => one !== "")
     .join(" ");

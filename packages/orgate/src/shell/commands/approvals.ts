@@ -1,7 +1,8 @@
 /** Commands about approval requests, unknown outcomes and grants. */
-import { quorumText, timeLeft, toApprovalRow } from "@orgate/core/journal/view";
+
 import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { quorumText, timeLeft, toApprovalRow } from "@orgate/protocol/view";
 import { ageText } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";

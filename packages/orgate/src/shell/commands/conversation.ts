@@ -1,5 +1,5 @@
 /** Commands that send messages to agents, and manage the model's context. */
-import { countNoun } from "@orgate/core/journal/view";
+import { countNoun } from "@orgate/protocol/view";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import type { Conversation } from "../conversations.ts";

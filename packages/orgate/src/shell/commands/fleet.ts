@@ -1,5 +1,5 @@
 /** Commands about the agents, and about work as a whole. */
-import { createNarrator } from "@orgate/core/journal/view";
+import { createNarrator } from "@orgate/protocol/view";
 import { ageText, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";

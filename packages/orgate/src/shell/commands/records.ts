@@ -2,8 +2,8 @@
 
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { createNarrator } from "@orgate/core/journal/view";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { createNarrator } from "@orgate/protocol/view";
 import { errorMessage } from "../../node/error-message.ts";
 import { ageText, count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";

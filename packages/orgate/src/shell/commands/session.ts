@@ -1,7 +1,8 @@
 /** Commands about sessions, the addressed agent and the server. */
-import { countNoun, durationText, tokensText } from "@orgate/core/journal/view";
+
 import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/core/wire";
+import type { OperationOutput } from "@orgate/protocol";
+import { countNoun, durationText, tokensText } from "@orgate/protocol/view";
 import { ageText, type Cell } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";

@@ -10,7 +10,7 @@ import type { AskHidden } from "../../identity/secrets.ts";
 import type { Log } from "../../operations/logs.ts";
 import { loadRunnableProject } from "../../project/load.ts";
 import type { Identity } from "../../server/identity/auth.ts";
-import type { Access, Asking } from "../../server/identity/authentication.ts";
+import type { Access, IncomingRequest } from "../../server/identity/authentication.ts";
 import type { Given } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { shorten, visible } from "../../terminal/visible.ts";
@@ -58,7 +58,7 @@ export const logAside =
 export async function withOwnKey(identity: Identity, person: string, token: string): Promise<Access> {
   const expected = Buffer.from(`Bearer ${token}`);
   const caller = await identity.operator(person);
-  const isOwn = ({ headers }: Asking): boolean => {
+  const isOwn = ({ headers }: IncomingRequest): boolean => {
     const shown = Buffer.from(headers.authorization ?? "");
     return shown.length === expected.length && timingSafeEqual(shown, expected);
   };

@@ -1,5 +1,5 @@
-import { createSessionFold, textWidth } from "@orgate/core/journal/view";
 import { actionText, approvalId, digest, millis, policyId, seq, sessionId } from "@orgate/core/vocab";
+import { createSessionFold, textWidth } from "@orgate/protocol/view";
 import { expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
 import { drawFrame, type Footer, footerRow, lineRows, type Picture } from "./frame.ts";

@@ -3,7 +3,7 @@
  * The region is never higher than the screen, whatever is in it; the line that is written and the footer are always in it.
  * No row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
-import { countNoun, quorumText, type SessionView, shorten, textWidth, type ViewItem } from "@orgate/core/journal/view";
+import { countNoun, quorumText, type SessionView, shorten, textWidth, type ViewItem } from "@orgate/protocol/view";
 import { folded } from "../../terminal/fold.ts";
 import type { Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";

@@ -3,8 +3,8 @@
  * S-20 `/monitor` follows what happens as the console does, and leaves nothing behind; where nothing can be drawn it is a table, once.
  */
 import { findAgentHalt, foldOrders, NO_ORDERS, type Orders } from "@orgate/core/journal";
-import { createFleetFold, type FleetView, shorten } from "@orgate/core/journal/view";
 import { HALT, millis } from "@orgate/core/vocab";
+import { createFleetFold, type FleetView, shorten } from "@orgate/protocol/view";
 import { ageText } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";

@@ -1,5 +1,5 @@
-import type { QuestionItem } from "@orgate/core/journal/view";
 import { actionText, approvalId, digest, millis, seq, sessionId } from "@orgate/core/vocab";
+import type { QuestionItem } from "@orgate/protocol/view";
 import { expect, test } from "vitest";
 import type { Key } from "./input/keys.ts";
 import { approvalRef, type Panel, panelFor, press, QUIET_MS, type ShownApproval } from "./panel.ts";

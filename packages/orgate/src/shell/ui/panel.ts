@@ -7,8 +7,9 @@
  * The key for a grant shows what it would cover, and another key gives it.
  * S-4 while something is written in the line, keys go there; Tab goes to the question.
  */
-import type { EditView, QuestionItem } from "@orgate/core/journal/view";
+
 import type { ApprovalId, Digest, GrantRequest, SessionId } from "@orgate/core/vocab";
+import type { EditView, QuestionItem } from "@orgate/protocol/view";
 import type { Key } from "./input/keys.ts";
 
 /** `item`: what of a question is shown, and what an answer is bound to. `edit`: what would change in a file, where it says so. */

@@ -7,7 +7,7 @@
  */
 import { createInterface, type Interface } from "node:readline";
 import type { Readable } from "node:stream";
-import { quorumText } from "@orgate/core/journal/view";
+import { quorumText } from "@orgate/protocol/view";
 import type { AskHidden } from "../../identity/secrets.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";

@@ -1,6 +1,6 @@
-import { buildSessionView, createSessionFold, textWidth } from "@orgate/core/journal/view";
-import { VIEW_CASES } from "@orgate/core/testing";
 import { ENDINGS, millis, NO_USAGE, seq, sessionId } from "@orgate/core/vocab";
+import { VIEW_CASES } from "@orgate/protocol/testing";
+import { buildSessionView, createSessionFold, textWidth } from "@orgate/protocol/view";
 import { describe, expect, test } from "vitest";
 import { plain } from "../../terminal/paint.ts";
 import type { ScreenLook } from "./look.ts";

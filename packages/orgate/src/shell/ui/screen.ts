@@ -23,7 +23,7 @@ import {
   tokenCountText,
   tokensText,
   type ViewItem,
-} from "@orgate/core/journal/view";
+} from "@orgate/protocol/view";
 import type { Tone } from "../../terminal/paint.ts";
 import { visible } from "../../terminal/visible.ts";
 import { formatMoney, type ScreenLook } from "./look.ts";

@@ -1,6 +1,7 @@
 /** Sub-agents of a session: a card for each, and their totals. */
-import { type CallItem, countNoun, type SessionView, tokenCountText, type ViewItem } from "@orgate/core/journal/view";
+
 import { DELEGATE } from "@orgate/core/vocab";
+import { type CallItem, countNoun, type SessionView, tokenCountText, type ViewItem } from "@orgate/protocol/view";
 import { formatMoney, type ScreenLook } from "./look.ts";
 
 /** After the turn: what its members used together; nothing where it had none. */

@@ -2,7 +2,7 @@
  * Tables that fit the screen.
  * A table is no wider than the screen: its last column gives way first, then the widest, and never the first, which is what a row is called by.
  */
-import { shorten } from "@orgate/core/journal/view";
+import { shorten } from "@orgate/protocol/view";
 import { type Cell, table as whole } from "../../terminal/table.ts";
 import { textWidth, visible } from "../../terminal/visible.ts";
 import type { ScreenLook } from "./look.ts";

@@ -32,7 +32,7 @@ import { openSealedSums, type SealedSums } from "./proof/sums.ts";
 import { type Chunk, ProvedEntries } from "./proved-entries.ts";
 import { type QuestionReader, questionReader, rebuildQuestions } from "./questions.ts";
 import { CHUNK, type HoldRow, JournalRows, type StoredPlace, type StreamRow, toSummary } from "./rows.ts";
-import type { Places } from "./schema.ts";
+import type { DatabasePaths } from "./schema.ts";
 import { tailReader } from "./tail.ts";
 import { rebuildTrustedValues, type TrustedValueReader, trustedValueProof, trustedValueReader } from "./trusted-values.ts";
 import { rebuildUnknowns, type UnknownReader, unknownReader } from "./unknowns.ts";
@@ -78,7 +78,7 @@ export type SqliteReader = Readonly<{
 export type Proving = Readonly<{ seals: (records: Records) => Seals; key: string | Uint8Array | null }>;
 const NOT_PROVING: Proving = { seals: () => UNPROVED, key: null };
 
-export function openReader(db: DatabaseSync, places: Places, proving: Proving = NOT_PROVING): SqliteReader {
+export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Proving = NOT_PROVING): SqliteReader {
   const rows = new JournalRows(db, places);
   const { records } = rows;
   const safely = <T>(read: () => T): T => rows.safely(read);

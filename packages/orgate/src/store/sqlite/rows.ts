@@ -17,7 +17,7 @@ import {
 } from "@orgate/core/vocab";
 import { sha256 } from "../../node/crypto.ts";
 import { readBlobFile } from "./blobs.ts";
-import { type Places, reading } from "./schema.ts";
+import { type DatabasePaths, withReadFaults } from "./schema.ts";
 import { toStoredEntry } from "./tail.ts";
 
 export type HoldRow = Readonly<{ epoch: Epoch; holder: WriterId | null; incarnation: number | null; pid: number | null }>;
@@ -63,12 +63,12 @@ function prepare(db: DatabaseSync) {
 
 export class JournalRows {
   readonly #db: DatabaseSync;
-  readonly #places: Places;
+  readonly #places: DatabasePaths;
   readonly #sql: ReturnType<typeof prepare>;
   readonly records: Records;
   readonly unsealing: UnsealPorts;
 
-  constructor(db: DatabaseSync, places: Places) {
+  constructor(db: DatabaseSync, places: DatabasePaths) {
     this.#db = db;
     this.#places = places;
     this.#sql = prepare(db);
@@ -84,7 +84,7 @@ export class JournalRows {
 
   /** Reports a database that cannot be read as `journal-unreadable`. */
   safely<T>(read: () => T): T {
-    return reading(this.#places.database, read);
+    return withReadFaults(this.#places.database, read);
   }
 
   /** One moment of the database, however many statements look at it. */

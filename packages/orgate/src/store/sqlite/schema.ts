@@ -16,8 +16,8 @@ import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
 export type Synchronous = "full" | "normal" | "off";
 
 /** Where everything of one journal lies. */
-export type Places = Readonly<{ directory: string; database: string; writers: string; blobs: string }>;
-export const placesIn = (directory: string): Places => ({
+export type DatabasePaths = Readonly<{ directory: string; database: string; writers: string; blobs: string }>;
+export const databasePaths = (directory: string): DatabasePaths => ({
   directory,
   database: join(directory, "journal.db"),
   writers: join(directory, "writers"),
@@ -69,15 +69,15 @@ INSERT INTO format VALUES (${FORMAT});
 export type OpenOptions = Readonly<{ create: boolean; synchronous: Synchronous; maxPages: number | null }>;
 
 /** Opens a connection; makes the database when it is new and `create` says so. Throws `journal-unreadable`, naming the file. */
-export function openDatabase(places: Places, { create, synchronous, maxPages }: OpenOptions): DatabaseSync {
+export function openDatabase(places: DatabasePaths, { create, synchronous, maxPages }: OpenOptions): DatabaseSync {
   const file = places.database;
   if (!existsSync(file)) {
     if (!create) throw unreadable(file, "there is no such file");
     mkdirSync(dirname(file), { recursive: true });
   }
-  const db = reading(file, () => new DatabaseSync(file, { timeout: BUSY_MS }));
+  const db = withReadFaults(file, () => new DatabaseSync(file, { timeout: BUSY_MS }));
   try {
-    reading(file, () => {
+    withReadFaults(file, () => {
       // Turning a new file to WAL is the one step for which SQLite does not wait by itself.
       patiently(() => db.exec("PRAGMA journal_mode = WAL"));
       db.exec(`PRAGMA synchronous = ${synchronous}`);
@@ -91,7 +91,7 @@ export function openDatabase(places: Places, { create, synchronous, maxPages }: 
   }
 }
 
-function prepareSchema(db: DatabaseSync, places: Places): void {
+function prepareSchema(db: DatabaseSync, places: DatabasePaths): void {
   if (tablesOf(db) === 0) {
     db.exec("BEGIN IMMEDIATE");
     try {
@@ -160,7 +160,7 @@ export const unreadable = (file: string, detail: string, cause?: unknown): Fault
   new FaultError({ kind: "journal-unreadable", file, detail }, cause);
 
 /** Runs what only reads: whatever SQLite says then, the file cannot be read as a journal. */
-export function reading<T>(file: string, read: () => T): T {
+export function withReadFaults<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -170,7 +170,7 @@ export function reading<T>(file: string, read: () => T): T {
 }
 
 /** Runs what must write: whatever goes wrong then, the journal cannot be written. */
-export function writing<T>(write: () => T): T {
+export function withWriteFaults<T>(write: () => T): T {
   try {
     return write();
   } catch (error) {

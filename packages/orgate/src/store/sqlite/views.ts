@@ -9,6 +9,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Journal, WrittenEntry } from "@orgate/core/journal";
+import { type Entry, isSessionStream, type JournalEvent, type StreamId, seq } from "@orgate/core/vocab";
 import {
   addCounts,
   type FacetQuery,
@@ -18,8 +19,7 @@ import {
   toFacetTerms,
   USAGE_FIELDS,
   type UsageRow,
-} from "@orgate/core/journal/view";
-import { type Entry, isSessionStream, type JournalEvent, type StreamId, seq } from "@orgate/core/vocab";
+} from "@orgate/protocol/view";
 
 const VERSION = 2;
 const columns = USAGE_FIELDS.map((name) => `${name} INTEGER NOT NULL`).join(", ");

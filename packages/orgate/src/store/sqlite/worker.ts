@@ -1,10 +1,10 @@
 /** The writer in a thread of its own: the event loop goes on while a commit waits for the disk. */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Fault, FaultError } from "@orgate/core/vocab";
-import { type OpenOptions, openDatabase, type Places } from "./schema.ts";
+import { type DatabasePaths, type OpenOptions, openDatabase } from "./schema.ts";
 import { type Counting, openWriter, type SqliteWriter } from "./writer.ts";
 
-export type WorkerSetup = Readonly<{ places: Places; open: OpenOptions; counting: Counting }>;
+export type WorkerSetup = Readonly<{ places: DatabasePaths; open: OpenOptions; counting: Counting }>;
 export type Request = {
   [Name in keyof SqliteWriter]: Readonly<{ id: number; name: Name; args: Parameters<SqliteWriter[Name]> }>;
 }[keyof SqliteWriter];

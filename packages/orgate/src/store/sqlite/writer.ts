@@ -39,7 +39,7 @@ import type { QuestionRows } from "./proof/question-proof.ts";
 import type { Moves } from "./proof/sums.ts";
 import { type QuestionWriter, questionWriter } from "./questions.ts";
 import { openReader } from "./reader.ts";
-import { type Places, writing } from "./schema.ts";
+import { type DatabasePaths, withWriteFaults } from "./schema.ts";
 import { rebuildTrustedValues, trustedValueWriter } from "./trusted-values.ts";
 import { unknownWriter } from "./unknowns.ts";
 
@@ -98,7 +98,7 @@ export type SqliteWriter = Readonly<{
 export type Counting = Readonly<{ key: string | Uint8Array; start: CountPart }>;
 
 /** `counting` is null for whoever only puts intents. */
-export function openWriter(db: DatabaseSync, places: Places, counting: Counting | null): SqliteWriter {
+export function openWriter(db: DatabaseSync, places: DatabasePaths, counting: Counting | null): SqliteWriter {
   const files = guardDatabase(places.database);
   rebuildCounts(db);
   const records = (): Records => openReader(db, places).records;
@@ -272,7 +272,7 @@ export function openWriter(db: DatabaseSync, places: Places, counting: Counting 
       return { ...rows, files, truncated: scrub(db, waitMs) };
     },
     keepCounts(names, now) {
-      writing(() => counts().keep(names, records, now));
+      withWriteFaults(() => counts().keep(names, records, now));
       confirm();
     },
     probe: () => void transaction(() => db.exec("UPDATE format SET version = version")),
@@ -303,7 +303,7 @@ function rescue(db: DatabaseSync): void {
 function scrub(db: DatabaseSync, waitMs: number): boolean {
   const timeout = Number(db.prepare("PRAGMA busy_timeout").get()?.timeout);
   try {
-    return writing(() => {
+    return withWriteFaults(() => {
       db.exec("VACUUM");
       db.exec(`PRAGMA busy_timeout = ${waitMs}`);
       return db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy === 0;

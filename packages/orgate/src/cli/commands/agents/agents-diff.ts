@@ -1,10 +1,17 @@
 /** `orgate agents diff`: this project against another version of it. */
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
-import { shorten } from "@orgate/core/journal/view";
+import { shorten } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
-import { type Change, compareSides, type Differences, type Rewritten, readPastRequests, type Side } from "../../../policies/agents-diff.ts";
+import {
+  type AgentDifferences,
+  compareSides,
+  type DecisionChange,
+  type DiffSide,
+  type RewrittenPolicy,
+  readPastRequests,
+} from "../../../policies/agents-diff.ts";
 import { readCases } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { loadProject } from "../../../project/load.ts";
@@ -31,7 +38,7 @@ export const diffAgents: RunCommand = async (given, screen) => {
 };
 
 /** What is decided otherwise, what reads otherwise, and what was tried to find out. */
-export function tellDifferences(screen: Screen, found: Differences, between: string): void {
+export function tellDifferences(screen: Screen, found: AgentDifferences, between: string): void {
   show(screen, "newly permits", "good", found.permits);
   show(screen, "newly forbids", "bad", found.forbids);
   show(screen, "newly asks", "warn", found.asks);
@@ -49,7 +56,7 @@ export function tellDifferences(screen: Screen, found: Differences, between: str
   for (const one of found.cut) screen.line(screen.paint("warn", `there was more to try for ${visible(one)}: look at its rules`));
 }
 
-async function sideOf(config: Config, given: Given): Promise<Side> {
+async function sideOf(config: Config, given: Given): Promise<DiffSide> {
   const agents = (await loadProject(config, { env: given.env })).agents.map(({ agent }) => agent);
   const options = optionsFor(config, agents);
   return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
@@ -66,7 +73,7 @@ export async function pastOf(config: Config): ReturnType<typeof readPastRequests
 }
 
 /** Y-14 what a limit, a label or a rule says is told as it is written: what follows from it may be nothing that was tried. */
-function tellRewritten(screen: Screen, rewritten: readonly Rewritten[]): void {
+function tellRewritten(screen: Screen, rewritten: readonly RewrittenPolicy[]): void {
   if (rewritten.length === 0) return;
   screen.line(screen.paint("strong", "reads otherwise"));
   const short = (text: string | null): string => (text === null ? "–" : text.length > 120 ? `${text.slice(0, 119)}…` : text);
@@ -78,7 +85,7 @@ function tellRewritten(screen: Screen, rewritten: readonly Rewritten[]): void {
 const MOST = 40;
 /** Of one request: a long argument would push all else off the screen, and --json has it whole. */
 const MOST_WITH = 80;
-function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", changes: readonly Change[]): void {
+function show(screen: Screen, title: string, tone: "good" | "bad" | "warn", changes: readonly DecisionChange[]): void {
   if (changes.length === 0) return;
   screen.line(screen.paint("strong", title));
   const rows = changes

@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { type Agent, FaultError, MODEL_SETTINGS, MODEL_SOURCES, suggestNearest } from "@orgate/core";
-import { shorten } from "@orgate/core/journal/view";
+import { shorten } from "@orgate/protocol/view";
 import type { SymbiProblem } from "@orgate/symbi";
 import type { Config } from "../../../config/config.ts";
 import { faultToProblem, matchProjectFiles, toProjectPath } from "../../../guard/modules.ts";
@@ -13,7 +13,7 @@ import { type LoadedProject, loadProject } from "../../../project/load.ts";
 import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
 import { isSymbi } from "../../../project/symbi/symbi-files.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
-import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
+import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
@@ -243,7 +243,7 @@ function declaredWrong(config: Config, { agents, sources, gaps }: LoadedProject)
   const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);
   const all = { config, agents, files: sources, owner: "nobody", isAgent };
   const trouble = (fault: FaultError): number => found.push(faultToProblem(fault, config.root));
-  schedulesIn(all, openCalendar(), trouble);
-  webhooksIn(all, trouble);
+  readSchedules(all, openCalendar(), trouble);
+  readWebhooks(all, trouble);
   return found;
 }

@@ -1,14 +1,14 @@
 /** MCP servers: which there are, what they offer, and what was accepted of it. Nothing is started but by `diff` and `trust`. */
 import { type Digest, FaultError, type Principal } from "@orgate/core";
-import { diffLines, withContext } from "@orgate/core/journal/view";
+import { diffLines, withContext } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import {
   type Catalogue,
+  type CatalogueDifference,
   catalogueDigest,
-  type Difference,
-  differences,
+  compareCatalogues,
   differenceText,
-  type Offered,
+  type OfferedTool,
   readCatalogue,
 } from "../../../mcp/catalogue.ts";
 import { listVariables, type McpServer } from "../../../mcp/config.ts";
@@ -138,7 +138,7 @@ export const diffServer: RunCommand = async (given, screen) => {
   const found = serverIn(await projectServers(given, config), name);
   if (found.state !== "usable" && found.state !== "unaccepted") throw unusable(found);
   const now = await offeredNow(given, config, found);
-  const changes = differences(found.accepted, now, sha256);
+  const changes = compareCatalogues(found.accepted, now, sha256);
   if (given.json) screen.line(JSON.stringify({ server: name, digest: catalogueDigest(now, sha256), differences: changes }));
   else if (changes.length === 0) screen.line(`${visible(name)} offers what was accepted, and nothing else`);
   else {
@@ -182,7 +182,7 @@ async function offeredNow(given: Given, config: Config, { server, accepted, name
   }
 }
 
-function showDifferences(changes: readonly Difference[], { line, paint }: Screen): void {
+function showDifferences(changes: readonly CatalogueDifference[], { line, paint }: Screen): void {
   for (const change of changes) {
     line(paint(change.kind === "removed" ? "warn" : "bad", visible(differenceText(change))));
     const [was, now] = [change.kind === "new" ? null : change.was, change.kind === "removed" ? null : change.now];
@@ -192,7 +192,7 @@ function showDifferences(changes: readonly Difference[], { line, paint }: Screen
 }
 
 /** All that is accepted with a tool, as a person reads it: hidden characters shown. */
-const offerText = ({ description, inputSchema, outputSchema, hints }: Offered): string =>
+const offerText = ({ description, inputSchema, outputSchema, hints }: OfferedTool): string =>
   [
     visibleLines(description),
     `arguments: ${visibleLines(JSON.stringify(inputSchema, null, 2))}`,
@@ -238,7 +238,7 @@ export const trust: RunCommand = async (given, screen) => {
     });
     checkDigest(given, now);
     const accepted = chosen(found.accepted, now, given.text("tools"));
-    const changes = differences(found.accepted, accepted, sha256);
+    const changes = compareCatalogues(found.accepted, accepted, sha256);
     const digest = writePinned(config.journal.directory, accepted, sha256);
     await appendTrust(place, (trusted) =>
       trusted.get(toolsSubject(name))?.digest === digest ? null : { kind: "trust.given", subject: toolsSubject(name), digest, by },
@@ -292,7 +292,7 @@ type Accepted = Readonly<{
   name: string;
   digest: Digest;
   by: string;
-  changes: readonly Difference[];
+  changes: readonly CatalogueDifference[];
   accepted: Catalogue;
   link: McpLink | null;
 }>;

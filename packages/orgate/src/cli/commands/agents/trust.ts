@@ -1,5 +1,7 @@
 /** What a project brings along, and who trusts it. */
+
 import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, skillName, TRUST } from "@orgate/core";
+import { entryPages } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { readPinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
@@ -139,8 +141,7 @@ export async function appendTrust(place: OpenProjectStore, plan: (trusted: Trust
     const event = plan(await readTrust(journal));
     if (event === null) return;
     let after = seq(0);
-    for (let page = await journal.read(TRUST, after, 500); page.length > 0; page = await journal.read(TRUST, after, 500))
-      after = page.at(-1)?.seq ?? after;
+    for await (const page of entryPages(journal, TRUST)) after = page.at(-1)?.seq ?? after;
     try {
       await journal.append({ stream: TRUST, after, hold: null, events: [{ at: now(), event }], consumes: [], unlessHalted: [] });
       return;

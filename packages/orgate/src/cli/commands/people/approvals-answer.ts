@@ -6,8 +6,8 @@
  * Q-11 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
 import { type Answer, coverageText, isRefusal, type JsonObject, readJson, toAnswerAct, toCanonicalJson } from "@orgate/core";
-import { findQuorum, quorumText, resourceText } from "@orgate/core/journal/view";
-import { grantWish, mayAct, type QuestionView } from "../../../runtime/people/approvals.ts";
+import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
+import { type ApprovalRequestView, assertMayAct, toGrantRequest } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -22,7 +22,7 @@ export const approve: RunCommand = (given, screen) => {
     throw usage("--for says how long, but not what is remembered", "add --grant digest, resource or tool");
   if (scope === null) return answer(given, screen, () => ({ kind: "approve" }));
   if (!isScope(scope)) throw usage(`--grant is \`${scope}\``, "use digest, resource or tool");
-  return answer(given, screen, ({ asks }) => ({ kind: "grant", grant: grantWish(scope, lifetime ?? "turn", asks, NODE.clock.now()) }));
+  return answer(given, screen, ({ asks }) => ({ kind: "grant", grant: toGrantRequest(scope, lifetime ?? "turn", asks, NODE.clock.now()) }));
 };
 const isScope = (text: string): text is "digest" | "resource" | "tool" => text === "digest" || text === "resource" || text === "tool";
 
@@ -54,7 +54,7 @@ function argsOf(text: string | null): JsonObject {
   return value as JsonObject;
 }
 
-function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answer): Promise<number> {
+function answer(given: Given, screen: Screen, said: (view: ApprovalRequestView) => Answer): Promise<number> {
   return looking(given, async (look, config) => {
     const view = await questionOf(look, given);
     const { approval, agent, tool, requester, session, digest } = view;
@@ -66,7 +66,7 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
     const { gate } = await deskOf(config, given.env);
     const kind = toAnswerAct(chosen);
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
-    mayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
+    assertMayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
     const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
     const wish = { kind: "answer", approval, digest, answer: chosen } as const;
     const sent = await deliverWish(given, screen, { look, config, session, agent, person, announce }, wish);
@@ -83,7 +83,7 @@ function answer(given: Given, screen: Screen, said: (view: QuestionView) => Answ
 
 const DOING = { approve: "approving", deny: "denying", withdraw: "withdrawing", edit: "approving, edited,", grant: "approving" };
 
-function printAnswer(screen: Screen, q: QuestionView, chosen: Answer): void {
+function printAnswer(screen: Screen, q: ApprovalRequestView, chosen: Answer): void {
   const args = chosen.kind === "edit" ? chosen.args : q.args;
   screen.line(
     `${DOING[chosen.kind]} ${screen.paint("strong", visible(q.tool))} ${args === null ? "" : visible(toCanonicalJson(args))}`.trimEnd(),

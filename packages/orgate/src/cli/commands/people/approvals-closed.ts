@@ -1,9 +1,9 @@
 /** Approval requests that are not open any more: who answered, when, and what the call came to, read from the session's journal. */
-import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId, seq } from "@orgate/core";
-import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
-import { answeredText, buildSessionView, findSettledApproval, type QuestionItem } from "@orgate/core/journal/view";
-import { haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
-import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId } from "@orgate/core";
+import { eachSession, readAllEntries, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
+import { answeredText, buildSessionView, findSettledApproval, type QuestionItem } from "@orgate/protocol/view";
+import { findSessionHalt, readHalts } from "../../../runtime/people/halted.ts";
+import { openPersons, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -19,30 +19,18 @@ export type ClosedRequest = Readonly<{
   request: QuestionItem;
 }>;
 
-const PAGE = 500;
-
 /** A-9 by its id, or enough of either end of it. The latest one; null where no session asked for it, or it is still open. */
 export async function closedRequest(look: ReadOnlyStore, given: Given, text: string): Promise<ClosedRequest | null> {
   const isMeant = (id: string): boolean => id === text || (text.length >= 4 && (id.startsWith(text) || id.endsWith(text)));
-  for (let before: Parameters<ReadOnlyStore["journal"]["sessions"]>[0]["before"] = null; ; ) {
-    const page: Awaited<ReturnType<ReadOnlyStore["journal"]["sessions"]>> = await look.journal.sessions({
-      state: null,
-      agent: null,
-      before,
-      most: PAGE,
-    });
-    for (const summary of page) {
-      const { session } = summary;
-      const entries = await entriesOf(look, session);
-      const asked = entries.findLast(({ event }) => event.kind === "approval.asked" && isMeant(event.approval))?.event;
-      if (asked?.kind !== "approval.asked") continue;
-      const needs = { journal: look.journal, halts: await standingHalts(look.journal), isHeld: look.holder(session) !== null };
-      return closedIn(entries, summary, { approval: asked.approval, me: meOf(given), halt: await haltOnSession(needs, summary) });
-    }
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return null;
-    before = last;
+  for await (const summary of eachSession(look.journal)) {
+    const { session } = summary;
+    const entries = await entriesOf(look, session);
+    const asked = entries.findLast(({ event }) => event.kind === "approval.asked" && isMeant(event.approval))?.event;
+    if (asked?.kind !== "approval.asked") continue;
+    const needs = { journal: look.journal, halts: await readHalts(look.journal), isHeld: look.holder(session) !== null };
+    return closedIn(entries, summary, { approval: asked.approval, me: meOf(given), halt: await findSessionHalt(needs, summary) });
   }
+  return null;
 }
 
 function closedIn(
@@ -59,15 +47,8 @@ function closedIn(
 
 /** None of a session that was erased in part: what is left does not tell what became of it. */
 async function entriesOf({ journal }: ReadOnlyStore, session: SessionId): Promise<readonly Entry[]> {
-  const all: Entry[] = [];
   try {
-    for (let after = seq(0); ; ) {
-      const chunk = await journal.read(session, after, 1_000);
-      all.push(...chunk);
-      const last = chunk.at(-1);
-      if (last === undefined) return all;
-      after = last.seq;
-    }
+    return await readAllEntries(journal, session);
   } catch (error) {
     if (isFault(error, "entry-erased")) return [];
     throw error;
@@ -77,7 +58,7 @@ async function entriesOf({ journal }: ReadOnlyStore, session: SessionId): Promis
 /** Who looks, where that is clear without making a key. */
 function meOf(given: Given): string | null {
   const named = given.text("as") ?? (given.env.ORGATE_USER || null);
-  const [only, ...others] = named === null ? personsOf(given.env).names() : [named];
+  const [only, ...others] = named === null ? openPersons(given.env).names() : [named];
   return only === undefined || others.length > 0 ? null : `user:${only}`;
 }
 

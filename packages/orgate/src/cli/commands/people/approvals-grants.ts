@@ -1,7 +1,7 @@
 /** Answers that are remembered: listed, and taken back. */
 import { grantId, grantText, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
-import { type ListedGrant, revokeGrant, standingOrders } from "../../../runtime/people/approvals.ts";
+import { type ListedGrant, readOrdersInForce, revokeGrant } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { ageText, type Cell, table } from "../../../terminal/table.ts";
@@ -13,7 +13,7 @@ export const grants: RunCommand = async (given, screen) => {
   const now = NODE.clock.now();
   const all = await lookingIfAny<readonly ListedGrant[]>(
     given,
-    async (look) => (await standingOrders(look.journal, now)).grants,
+    async (look) => (await readOrdersInForce(look.journal, now)).grants,
     () => [],
   );
   if (given.json) screen.line(JSON.stringify(all));

@@ -6,10 +6,10 @@
  */
 
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
-import type { ListedApproval } from "@orgate/core/journal";
-import { findQuorum, quorumText, resourceText } from "@orgate/core/journal/view";
+import { eachRow, type ListedApproval } from "@orgate/core/journal";
+import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
 import { onAbort } from "../../../node/abort.ts";
-import { isExpired, type QuestionView, viewQuestion, widestText } from "../../../runtime/people/approvals.ts";
+import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -82,9 +82,8 @@ export const showApproval: RunCommand = (given, screen) =>
   });
 
 const SHORTEST = 4;
-const PAGE = 500;
 
-type Request = ({ kind: "open" } & QuestionView) | ({ kind: "closed" } & ClosedRequest);
+type Request = ({ kind: "open" } & ApprovalRequestView) | ({ kind: "closed" } & ClosedRequest);
 
 /** A-9 an id may be shortened to its beginning or its end, as long as it means one question. */
 async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
@@ -93,7 +92,7 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   const [one, ...others] = all;
   if (others.length > 0)
     throw usage(`\`${text}\` means ${all.length} questions`, `write more of it: ${all.map((q) => q.approval).join(", ")}`);
-  const view = one === undefined ? null : await viewQuestion(look.journal, one.session, one.approval, NODE.clock.now());
+  const view = one === undefined ? null : await viewApprovalRequest(look.journal, one.session, one.approval, NODE.clock.now());
   if (view !== null) return { kind: "open", ...view };
   const closed = await closedRequest(look, given, one?.approval ?? text);
   if (closed === null)
@@ -102,7 +101,7 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
 }
 
 /** For an answer: one that is not open any more is refused with what became of it. */
-export async function questionOf(look: ReadOnlyStore, given: Given): Promise<QuestionView> {
+export async function questionOf(look: ReadOnlyStore, given: Given): Promise<ApprovalRequestView> {
   const found = await requestOf(look, given);
   if (found.kind === "closed") throw answeredAlready(found);
   const { kind: _, ...view } = found;
@@ -114,16 +113,12 @@ async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readon
   if (exact.length > 0 || text.length < SHORTEST) return exact;
   const isMeant = (id: ApprovalId): boolean => id.startsWith(text) || id.endsWith(text);
   const found: ListedApproval[] = [];
-  for (let after = 0; ; ) {
-    const page = await journal.questions({ after, most: PAGE });
-    found.push(...page.filter((q) => isMeant(q.approval)));
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return found;
-    after = last.arrival;
-  }
+  const read = (last: ListedApproval | null, most: number) => journal.questions({ after: last?.arrival ?? 0, most });
+  for await (const q of eachRow(read)) if (isMeant(q.approval)) found.push(q);
+  return found;
 }
 
-export function printQuestion(screen: Screen, q: QuestionView, now: Millis): void {
+export function printQuestion(screen: Screen, q: ApprovalRequestView, now: Millis): void {
   const { paint } = screen;
   const line = (name: string, text: string): void => {
     const [first = "", ...more] = folded(text, screen.columns - 14);
@@ -162,7 +157,7 @@ function block(screen: Screen, title: string, text: string): void {
   for (const one of folded(text, screen.columns - 2)) screen.line(`  ${one}`);
 }
 
-function expiryText({ expiresAt, onExpiry, expired }: QuestionView, now: Millis): string {
+function expiryText({ expiresAt, onExpiry, expired }: ApprovalRequestView, now: Millis): string {
   if (expiresAt === null) return "never";
   const then = onExpiry === "halt" ? "the turn is halted" : "it is denied";
   const at = new Date(expiresAt).toISOString();
@@ -206,11 +201,9 @@ async function follow(
   try {
     for (let isNew = false; !stop.aborted && screen.isOpen(); isNew = true) {
       changed = false;
-      for (;;) {
-        const page = await look.journal.questions({ after, most: PAGE });
-        for (const q of page) tell(q, isNew);
-        after = page.at(-1)?.arrival ?? after;
-        if (page.length < PAGE) break;
+      for await (const q of eachRow<ListedApproval>((last, most) => look.journal.questions({ after: last?.arrival ?? after, most }))) {
+        tell(q, isNew);
+        after = q.arrival;
       }
       await new Promise<void>((resume) => {
         wake = resume;

@@ -1,8 +1,8 @@
 /** Calls that failed and were set aside: listed without reading a session, shown whole, seen to. */
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
-import { resourceText } from "@orgate/core/journal/view";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { resourceText } from "@orgate/protocol/view";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
@@ -71,7 +71,7 @@ export const dismiss: RunCommand = (given, screen) =>
     const { session, call, agent, tool } = await letterOf(look, given.args[0] ?? "");
     const person = personOf(given, screen);
     const { gate } = await deskOf(config, given.env);
-    mayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
+    assertMayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "dismiss", call, note: given.text("note") ?? "" });
   });
 

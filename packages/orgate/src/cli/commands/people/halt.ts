@@ -9,12 +9,12 @@
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
-import type { Journal, Position, SessionSummary, WrittenEntry } from "@orgate/core/journal";
+import { eachPage, type Journal, type Position, type SessionSummary, type WrittenEntry } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { findProject } from "../../../config/project-toml.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { haltWork, resumeWork, standingOrders } from "../../../runtime/people/approvals.ts";
-import { unknownScope } from "../../../runtime/people/halt-scope.ts";
+import { haltWork, readOrdersInForce, resumeWork } from "../../../runtime/people/approvals.ts";
+import { refuseUnknownScope } from "../../../runtime/people/halt-scope.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { hasJournal } from "../../../store/journal.ts";
@@ -98,7 +98,7 @@ export const halt: RunCommand = (given, screen) =>
     deskIfAny,
     async ({ desk, undecided }, { place, scope, reason, person }) => {
       const before = await place.store.journal.position();
-      const unknown = desk === null ? null : unknownScope(desk.agents, scope, "--anyway");
+      const unknown = desk === null ? null : refuseUnknownScope(desk.agents, scope, "--anyway");
       if (unknown !== null && !given.flag("anyway")) throw unknown;
       await haltWork({ place, gate: desk?.gate ?? null, person }, scope, reason); // before anything is looked at: looking takes time
       const reached = await whatBecame(place, scope, before);
@@ -154,7 +154,7 @@ export const list: RunCommand = async (given, screen) => {
   const look = hasRun(directory) ? openReadOnlyStore(directory) : null;
   try {
     const now = NODE.clock.now();
-    const { halts } = look === null ? { halts: [] } : await standingOrders(look.journal, now);
+    const { halts } = look === null ? { halts: [] } : await readOrdersInForce(look.journal, now);
     if (given.json) screen.line(JSON.stringify(halts));
     else if (halts.length === 0) screen.line("nothing is halted");
     else
@@ -185,15 +185,12 @@ async function atWork({ store }: OpenProjectStore, scope: string): Promise<reado
   const agent = scope.startsWith("agent:") ? scope.slice("agent:".length) : null;
   const busy: AtWork[] = [];
   for (const state of ["running", "waiting"] as const)
-    for (let before: SessionSummary | null = null; ; ) {
-      const page: readonly SessionSummary[] = await store.journal.sessions({ state, agent, before, most: PAGE });
+    for await (const page of eachPage<SessionSummary>((before, most) => store.journal.sessions({ state, agent, before, most }))) {
       const holders = store.holders(page.map(({ session }) => session)); // most of those that wait are parked, and held by nobody
       for (const { session, agent: name } of page) {
         const holder = holders.get(session);
         if (holder !== undefined) busy.push({ session, agent: name, process: holder.pid });
       }
-      before = page.at(-1) ?? null;
-      if (before === null || page.length < PAGE) break;
     }
   return busy;
 }

@@ -1,4 +1,5 @@
 /** Saying, steering and cancelling: signed intents, delivered in whichever of the three ways is open (design §5). */
+
 import {
   canEndWithoutAgent,
   checkAttachments,
@@ -12,9 +13,10 @@ import {
   type SessionId,
   toSessionAct,
 } from "@orgate/core";
-import { createNarrator } from "@orgate/core/journal/view";
+import { eachEntry } from "@orgate/core/journal";
+import { createNarrator } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
@@ -64,7 +66,7 @@ function wish(given: Given, screen: Screen, wanted: IntentBody): Promise<number>
     const person = personOf(given, screen);
     const act = toSessionAct(wanted.kind);
     const gate = act === null ? null : await gateHere(given, look, config, session);
-    if (gate !== null && act !== null) mayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
+    if (gate !== null && act !== null) assertMayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
     return sendWish(given, screen, { look, config, session, agent, person }, wanted);
   });
 }
@@ -144,13 +146,8 @@ export async function deliverWish(
 
 /** True when somebody took the session after this entry: then whoever had it before wrote the entry, and not the one who took it up because of it. */
 export async function wasHeldAfter(journal: Pick<ReadOnlyStore["journal"], "read">, session: SessionId, entry: Seq): Promise<boolean> {
-  for (let after = entry; ; ) {
-    const chunk = await journal.read(session, after, 1_000);
-    if (chunk.some(({ event }) => event.kind === "hold.taken")) return true;
-    const last = chunk.at(-1);
-    if (last === undefined) return false;
-    after = last.seq;
-  }
+  for await (const { event } of eachEntry(journal, session, entry)) if (event.kind === "hold.taken") return true;
+  return false;
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */

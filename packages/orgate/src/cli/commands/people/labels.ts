@@ -1,6 +1,6 @@
 /** What a session has been labelled with. To take a label off is a person's own act: signed, gated here and by whoever holds the session (G-33). */
 import { label, readState } from "@orgate/core";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
@@ -32,6 +32,6 @@ export const labels: RunCommand = (given, screen) =>
     if (why === null || why.trim() === "") throw usage("--why is missing", "say why it may be trusted: the journal keeps it");
     const person = personOf(given, screen);
     const { gate } = await deskOf(config, given.env);
-    for (const name of names) mayAct(gate, person, { kind: "remove-label", label: name, session, agent }, `take \`${name}\` off`);
+    for (const name of names) assertMayAct(gate, person, { kind: "remove-label", label: name, session, agent }, `take \`${name}\` off`);
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "unlabel", labels: names, why });
   });

@@ -7,9 +7,9 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Resolution, readState, type SessionId, toResult, type Unknown } from "@orgate/core";
-import type { SessionSummary } from "@orgate/core/journal";
-import { resourceText } from "@orgate/core/journal/view";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { eachSession, type SessionSummary } from "@orgate/core/journal";
+import { resourceText } from "@orgate/protocol/view";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
@@ -28,7 +28,7 @@ export const resolve: RunCommand = (given, screen) =>
     const { call, tool } = unknown;
     const person = personOf(given, screen);
     const { gate } = await deskOf(config, given.env);
-    mayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
+    assertMayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
     if (!given.json) screen.line(`${screen.paint("strong", visible(tool))} ${call} on ${resourceText(unknown.resource)}: ${resolution}`);
     const note = given.text("note") ?? "";
     const sent = await deliverWish(
@@ -97,14 +97,8 @@ async function unknownOf(look: ReadOnlyStore, text: string, given: Given): Promi
   return one;
 }
 
-const PAGE = 500;
-
 async function withUnknowns({ journal }: ReadOnlyStore): Promise<readonly SessionSummary[]> {
   const found: SessionSummary[] = [];
-  for (let before: SessionSummary | null = null; ; ) {
-    const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });
-    found.push(...page.filter((s) => s.openUnknowns > 0));
-    before = page.at(-1) ?? null;
-    if (before === null || page.length < PAGE) return found;
-  }
+  for await (const one of eachSession(journal)) if (one.openUnknowns > 0) found.push(one);
+  return found;
 }

@@ -1,9 +1,9 @@
 /** Trusted sets of the project: listed, and edited with a reason. */
 
 import { type Agent, type FaultError, listAgentTools, SET_NAME } from "@orgate/core";
-import type { TrustedValue } from "@orgate/core/journal";
+import { eachRow, type TrustedValue } from "@orgate/core/journal";
 import { findNearestWord } from "@orgate/core/vocab";
-import { editKnown } from "../../../runtime/people/trusted-values.ts";
+import { editTrustedValues } from "../../../runtime/people/trusted-values.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
@@ -12,8 +12,6 @@ import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
-const PAGE = 500;
-
 export const listTrustedValues: RunCommand = async (given, screen) => {
   const set = given.args[0] ?? null;
   const now = NODE.clock.now();
@@ -21,12 +19,8 @@ export const listTrustedValues: RunCommand = async (given, screen) => {
   await lookingIfAny(
     given,
     async ({ journal }) => {
-      for (let after: TrustedValue | null = null; ; ) {
-        const page: readonly TrustedValue[] = await journal.known({ set, after, most: PAGE });
-        all.push(...page);
-        after = page.at(-1) ?? null;
-        if (after === null || page.length < PAGE) return all;
-      }
+      for await (const one of eachRow<TrustedValue>((after, most) => journal.known({ set, after, most }))) all.push(one);
+      return all;
     },
     () => [],
   );
@@ -78,7 +72,7 @@ async function edit(given: Given, screen: Screen, kind: "known.added" | "known.r
   const person = personOf(given, screen);
   await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
-    await editKnown({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
+    await editTrustedValues({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
   });
   if (given.json) screen.line(JSON.stringify({ set, value, known: kind === "known.added", by: person.name, why }));
   else screen.line(`${visible(value)} is ${kind === "known.added" ? "in" : "not in"} ${visible(set)} from now on, in every process`);

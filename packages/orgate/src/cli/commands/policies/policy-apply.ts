@@ -5,7 +5,7 @@
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
-import { diffLines, withContext } from "@orgate/core/journal/view";
+import { diffLines, withContext } from "@orgate/protocol/view";
 import type { Config } from "../../../config/config.ts";
 import { applyChange, listFileTexts, planChange, readFiles } from "../../../policies/policy-changes.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";

@@ -1,7 +1,7 @@
 /** The policies of before: which set was in force since when, what it said, and what two of them decide differently. */
 import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
-import { countSet, setText } from "@orgate/core/journal/view";
-import { compareSides, type Side } from "../../../policies/agents-diff.ts";
+import { countSet, setText } from "@orgate/protocol/view";
+import { compareSides, type DiffSide } from "../../../policies/agents-diff.ts";
 import type { SetFile } from "../../../policies/policies.ts";
 import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";
 import { digestFolder } from "../../../policies/policy-digests.ts";
@@ -140,7 +140,7 @@ async function filesOf(wanted: string, { journal }: Look, options: PolicyOptions
 }
 
 /** A string: why it does not load with the agents and tools of now. */
-function sideOf(files: readonly SetFile[], options: PolicyOptions): Side | string {
+function sideOf(files: readonly SetFile[], options: PolicyOptions): DiffSide | string {
   const { place, read } = readFiles(listAppliableFiles(files), "policies");
   const loading = tryLoadRead(read, { ...options, place });
   if (loading.kind === "loaded")

@@ -1,4 +1,5 @@
 /** Policies for people: are they right, what is in force, what would be decided, and why. */
+
 import {
   type Action,
   type Agent,
@@ -10,15 +11,15 @@ import {
   principalName,
   readJson,
   type SessionId,
-  seq,
   type UserAct,
   type Verdict,
 } from "@orgate/core";
 import { type CedarGate, caseSchema, type Explanation, type LoadedPolicy, refuseCase, toCaseAction, toCaseFacts } from "@orgate/core/gate";
+import { eachEntry } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../node/env.ts";
 import { type PastDecision, readPastDecisions } from "../../../policies/past-decisions.ts";
-import { type PolicyProblem, policyPlace } from "../../../policies/policies.ts";
+import { type PolicyProblem, policyFolderPath } from "../../../policies/policies.ts";
 import { findPolicySurface, toUserAct } from "../../../policies/policy-cases.ts";
 import { type PastRules, readRulesThen } from "../../../policies/policy-history.ts";
 import { loadOrThrow, type PolicyOptions, tryLoadFolder } from "../../../policies/policy-load.ts";
@@ -40,7 +41,7 @@ export async function optionsOf(config: Config, env: Env): Promise<PolicyOptions
 }
 
 export const optionsFor = (config: Config, agents: readonly Agent[]): PolicyOptions => ({
-  place: policyPlace(config),
+  place: policyFolderPath(config),
   agents,
   groups: config.groups,
   surface: "cli",
@@ -226,16 +227,10 @@ async function approvedBy(journal: Pick<Journal, "read">, session: SessionId, { 
   if (verdict.kind !== "allow" || verdict.approval === null) return null;
   const { approval } = verdict;
   const by: string[] = [];
-  for (let after = seq(0); ; ) {
-    const page = await journal.read(session, after, PAGE);
-    for (const { seq: place, event: e } of page) {
-      after = place;
-      if (e.kind === "approval.answered" && e.approval === approval) by.push(principalName(e.by));
-    }
-    if (page.length < PAGE) return { approval, by };
-  }
+  for await (const { event: e } of eachEntry(journal, session))
+    if (e.kind === "approval.answered" && e.approval === approval) by.push(principalName(e.by));
+  return { approval, by };
 }
-const PAGE = 500;
 
 /** Scopes are proven true or false before anything is evaluated. */
 function whyOutOfScope({ json }: LoadedPolicy, action: Action, { agent }: Facts): string {

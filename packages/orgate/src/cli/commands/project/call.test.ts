@@ -1,4 +1,4 @@
-import { OPERATION_NAMES, OPERATIONS } from "@orgate/core/wire";
+import { OPERATION_NAMES, OPERATIONS } from "@orgate/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Desk, makeDesk } from "../fixtures/desk.ts";
 

@@ -7,14 +7,14 @@ import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
 import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
-import { modelsWith, onModel } from "../../../models/named-model.ts";
-import { probeProvider, silenceAt } from "../../../models/probe.ts";
-import { PROVIDERS, providerStanding } from "../../../models/providers.ts";
+import { createModelLookup, withModel } from "../../../models/named-model.ts";
+import { findSilence, probeProvider } from "../../../models/probe.ts";
+import { checkProvider, PROVIDERS } from "../../../models/providers.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import { type LoadedProject, loadManifests, loadProject } from "../../../project/load.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
-import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
+import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
@@ -124,8 +124,8 @@ function badDeclarations(config: Config, { agents, sources }: LoadedProject): re
   const found: Named[] = [];
   const trouble = (error: FaultError): void => void found.push({ name: "orgate up", ok: false, detail: why(error) });
   const all = { config, agents, files: sources, owner: "nobody" };
-  schedulesIn(all, openCalendar(), trouble);
-  webhooksIn(all, trouble);
+  readSchedules(all, openCalendar(), trouble);
+  readWebhooks(all, trouble);
   return found;
 }
 
@@ -152,7 +152,7 @@ function agentsIn(
 ): Report["agents"] {
   if ("error" in loaded)
     return [{ name: "(all)", model: "", modelSource: null, models: [], ok: false, tried: false, detail: why(loaded.error) }];
-  const modelOf = modelsWith(settings);
+  const modelOf = createModelLookup(settings);
   return loaded.agents.map(({ agent }) => {
     const { name, model, modelSource, warnings } = agent;
     const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];
@@ -162,7 +162,7 @@ function agentsIn(
     try {
       const [lack] = agent.missingTools;
       if (lack !== undefined) return found(false, `it is not run: tool \`${lack.tool}\` cannot be used`);
-      for (const one of all) modelOf(onModel(agent, one));
+      for (const one of all) modelOf(withModel(agent, one));
       const down = all.flatMap((one) => troubleWith(one, providers));
       if (down.length > 0) return found(false, down.join("; "));
       const rest = all.slice(1).map((one) => `then ${one}`);
@@ -205,10 +205,10 @@ function unlisted(model: string, providers: readonly Known[]): readonly string[]
 const providersWith = (settings: ModelSettings, online: boolean): Promise<readonly Known[]> =>
   Promise.all(
     Object.entries(PROVIDERS).map(async ([name, { key, base, about }]): Promise<Known> => {
-      const standing = providerStanding(name, settings);
+      const standing = checkProvider(name, settings);
       if (standing.kind === "unusable")
         return { name, ok: false, detail: standing.why, variable: standing.variable, tried: false, models: null };
-      const silent = await silenceAt(standing.base);
+      const silent = await findSilence(standing.base);
       if (silent !== null)
         return {
           name,

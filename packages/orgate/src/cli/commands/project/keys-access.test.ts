@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readToken } from "../../../identity/access-book.ts";
+import { readToken } from "../../../identity/access-store.ts";
 import { type Desk, expectRefusals, makeDesk } from "../fixtures/desk.ts";
 
 let desk: Desk;

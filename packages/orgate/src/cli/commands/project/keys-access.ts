@@ -18,12 +18,12 @@ import {
 } from "@orgate/core";
 import { USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, accessEnd } from "@orgate/core/journal";
-import { ACT_NAMES } from "@orgate/core/wire";
+import { ACT_NAMES } from "@orgate/protocol";
 import type { Config } from "../../../config/config.ts";
 import { readServerAddress } from "../../../files/server-address.ts";
-import { type AccessBook, LINK_MS, type NewAccess, openAccessBook } from "../../../identity/access-book.ts";
+import { type AccessStore, LINK_MS, type NewAccess, openAccessStore } from "../../../identity/access-store.ts";
 import { secretPort } from "../../../identity/secret-hash.ts";
-import { known, mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct, certifyActor } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
@@ -41,14 +41,14 @@ function hereOf({ server: { host, port } }: Config): string {
   return `http://${name}:${port}`;
 }
 
-type At = Readonly<{ book: AccessBook; by: Principal }>;
+type At = Readonly<{ book: AccessStore; by: Principal }>;
 
 /** Whoever acts is known and certified. */
 async function acting(given: Given, screen: Screen, person: Person, work: (at: At) => Promise<number>): Promise<number> {
   return writingProject(projectOf(given), async (place) => {
     await certified(given, screen, place, person);
-    const by = await known({ place, person }, "give access");
-    return work({ by, book: openAccessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
+    const by = await certifyActor({ place, person }, "give access");
+    return work({ by, book: openAccessStore({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
   });
 }
 
@@ -67,7 +67,7 @@ export async function giveAccess(given: Given, screen: Screen): Promise<number> 
     const note = given.text("note")?.trim() ?? "";
     const until = isLink ? millis(NODE.clock.now() + LINK_MS) : untilOf(given.text("expires") ?? DAYS);
     const giving: NewAccess = { means: isLink ? "link" : "key", person: to, agents, actions, until, note, by };
-    mayAct(desk.gate, person, { kind: "give-access", to }, `give access to \`${to}\``);
+    assertMayAct(desk.gate, person, { kind: "give-access", to }, `give access to \`${to}\``);
     const { access, token } = await book.give(giving);
     const running = given.text("url") ?? readServerAddress(desk.config.journal.directory);
     const shown = isLink ? `${addressOf(running ?? hereOf(desk.config))}/sign-in#${token}` : token;
@@ -114,7 +114,7 @@ function addressOf(text: string): string {
 
 /** Those that count; with `all`, those that do not any more too. */
 export async function accessIn(look: ReadOnlyStore, all: boolean): Promise<readonly Access[]> {
-  const book = openAccessBook({
+  const book = openAccessStore({
     journal: { read: look.journal.read, append: () => Promise.reject(new Error("this is for looking only")) },
     secrets: secretPort,
     now: NODE.clock.now,
@@ -169,7 +169,7 @@ export const revokeAccess: RunCommand = async (given, screen) => {
 /** To take access away is the safe direction: it must not wait for policies to be mended. */
 export function mayTakeAccess(given: Given, screen: Screen, config: Config, person: Person, of: string, what: string): void {
   const gate = gateIfAny(given, screen, config);
-  if (gate !== null) mayAct(gate, person, { kind: "give-access", to: of }, what);
+  if (gate !== null) assertMayAct(gate, person, { kind: "give-access", to: of }, what);
 }
 function gateIfAny(given: Given, screen: Screen, config: Config): Pick<Gate, "decideFor"> | null {
   try {

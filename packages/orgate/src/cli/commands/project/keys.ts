@@ -1,11 +1,11 @@
 import { FaultError, isFault, type KeyHolder, type KeyId, type Principal } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
-import { openAccessBook } from "../../../identity/access-book.ts";
+import { openAccessStore } from "../../../identity/access-store.ts";
 import { secretPort } from "../../../identity/secret-hash.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { heldKeys } from "../../../server/identity/operators.ts";
+import { listServerKeys } from "../../../server/identity/operators.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { personsOf, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { openPersons, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
@@ -24,7 +24,7 @@ export const create: RunCommand = async (given, screen) => {
       hint: "a key pair is limited by the policies alone",
     });
   const config = projectIfAny(given); // a project that is there and broken is refused before anything is made
-  const persons = personsOf(given.env);
+  const persons = openPersons(given.env);
   const person = persons.create(given.args[0] ?? "");
   if (config !== null) await writingProject(config, (place) => place.keyring.certifyPerson(person.name, person.key.publicKey));
   if (given.json) {
@@ -90,7 +90,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
 
 /** A broken key of one's own is no reason not to see the others'. */
 function ownKeys(given: Given): readonly string[] {
-  const persons = personsOf(given.env);
+  const persons = openPersons(given.env);
   return persons.names().flatMap((name) => {
     try {
       return [persons.open(name).key.id];
@@ -115,10 +115,10 @@ export const withdrawKey: RunCommand = async (given, screen) => {
     const by: Principal = { kind: "user", id: person.name };
     const { keys } = await place.keyring.refresh();
     const counting = (id: KeyId): boolean => keys.get(id)?.withdrawn === null;
-    const held = of.kind === "person" ? heldKeys(config.journal.directory, of.name).filter(counting) : [];
+    const held = of.kind === "person" ? listServerKeys(config.journal.directory, of.name).filter(counting) : [];
     const ended = [...new Set([...held, ...(counting(one) ? [one] : [])])];
     for (const id of ended) await place.keyring.withdraw(id, by, reason);
-    const book = openAccessBook({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now });
+    const book = openAccessStore({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now });
     const revoked = of.kind === "person" ? await book.revokeAll(of.name, by) : [];
     if (ended.length + revoked.length === 0)
       throw new FaultError({

@@ -1,7 +1,7 @@
 /** What commands need that only look: the project, its journal, the session that was meant. What drives one is in `project.ts`, which is far more to load (R-8). */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Journal, SessionSummary } from "@orgate/core/journal";
+import { eachSession, type Journal, type SessionSummary } from "@orgate/core/journal";
 import { FaultError, isSessionId, type SessionId } from "@orgate/core/vocab";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
@@ -40,7 +40,6 @@ export function tell(given: Given, screen: Screen, text: string): void {
   screen.aside(given.json ? JSON.stringify({ note: text }) : screen.paintAside("dim", text));
 }
 
-const PAGE = 500;
 const SHORTEST = 4;
 
 /** A-9 an id may be shortened to its beginning or its end, as long as it means one session; one's own id is written whole. */
@@ -50,15 +49,7 @@ export async function sessionOf(journal: Pick<Journal, "session" | "find" | "ses
   const found: SessionSummary[] = [];
   const part = text.replace(/^s_/, "");
   const isMeant = (id: SessionId): boolean => id.startsWith(`s_${part}`) || (!text.startsWith("s_") && id.endsWith(part));
-  if (part.length >= SHORTEST) {
-    for (let before: { openedAt: SessionSummary["openedAt"]; session: SessionId } | null = null; ; ) {
-      const page: readonly SessionSummary[] = await journal.sessions({ state: null, agent: null, before, most: PAGE });
-      found.push(...page.filter(({ session }) => isMeant(session)));
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) break;
-      before = last;
-    }
-  }
+  if (part.length >= SHORTEST) for await (const one of eachSession(journal)) if (isMeant(one.session)) found.push(one);
   const [one, ...others] = found;
   if (one === undefined) throw new FaultError({ kind: "session-unknown", session: text });
   if (others.length === 0) return one;

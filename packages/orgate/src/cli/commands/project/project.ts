@@ -6,17 +6,17 @@ import { type Agent, type Attachment, FaultError, type Principal, type UserAct }
 import { isPersonName } from "@orgate/core/journal";
 import type { Config } from "../../../config/config.ts";
 import { fileAt } from "../../../files/file-input.ts";
-import { requesterOf } from "../../../identity/requester.ts";
+import { requesterName } from "../../../identity/requester.ts";
 import type { Env } from "../../../node/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { loadRunnableProject } from "../../../project/load.ts";
 import type { ProjectMcp } from "../../../project/project-mcp.ts";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
-import { type OpenProjectStore, openPlace } from "../../../runtime/ports/project-store.ts";
+import { type OpenProjectStore, openProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { personsOf } from "../../../store/open-read-only.ts";
+import { openPersons } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { isManifest, type ReadManifests, readManifests } from "../../../toolclad/manifest-files.ts";
@@ -29,7 +29,7 @@ export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): Re
 /** With the right to append. */
 export async function writingProject<T>(config: Pick<Config, "journal">, work: (place: OpenProjectStore) => Promise<T>): Promise<T> {
   const { directory, synchronous } = config.journal;
-  const place = await openPlace({ directory, thread: "main", synchronous });
+  const place = await openProjectStore({ directory, thread: "main", synchronous });
   try {
     return await work(place);
   } finally {
@@ -55,7 +55,7 @@ export async function deskOf(config: Config, env: Env, running: string | null = 
 
 /** A-6 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */
 export function personOf(given: Given, screen: Screen): Person {
-  const persons = personsOf(given.env);
+  const persons = openPersons(given.env);
   const named = given.text("as") ?? (given.env.ORGATE_USER || null);
   const names = persons.names();
   if (named !== null) {
@@ -98,7 +98,7 @@ function machineUser(): string {
 export async function permittedPerson(given: Given, screen: Screen, config: Config, act: UserAct, what: string): Promise<Person> {
   const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await deskOf(config, given.env)).gate;
   const person = personOf(given, screen);
-  mayAct(gate, person, act, what);
+  assertMayAct(gate, person, act, what);
   return person;
 }
 /** What is done to the project or to a person: neither agents nor tools have a part in it. */
@@ -108,7 +108,7 @@ const ON_PROJECT: ReadonlySet<UserAct["kind"]> = new Set(["acknowledge", "manage
 export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "erase">(
   kind: K,
   { session, agent, principal }: Readonly<{ session: string; agent: string; principal: Principal }>,
-) => ({ kind, session, agent, requester: requesterOf(principal) });
+) => ({ kind, session, agent, requester: requesterName(principal) });
 
 /** Whoever may read the project's root key may certify; the journal says that it was done. */
 export async function certified(

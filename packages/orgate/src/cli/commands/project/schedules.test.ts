@@ -50,7 +50,7 @@ test(
     expect((await desk.orgate("schedules", "list", "--as", "ana")).stdout).toMatch(
       /nightly +active +0 2 \* \* \* Europe\/Berlin +desk +ana/,
     );
-    expect(((await as("ana", "next", "nightly", "--limit", "3")) as { next: string[] }).next).toHaveLength(3);
+    expect(((await as("ana", "next", "nightly", "--limit", "3")) as { next: number[] }).next).toHaveLength(3);
     expect(await as("ana", "add", "hourly", "--agent", "desk", "--cron", "0 * * * *", "--input", "look")).toMatchObject({
       schedule: "hourly",
       from: null,
@@ -97,8 +97,8 @@ test(
     const past = (await as("ana", "history", "free")) as { event: { kind: string } }[];
     expect(past.filter(({ event }) => event.kind === "schedule.declared")).toHaveLength(1);
     const listed = (await as("ana", "list")) as View[];
-    const { next } = (await as("ana", "next", "free", "--limit", "1")) as { next: string[] };
-    expect(next.map(Date.parse)).toEqual([listed[0]?.nextAt]);
+    const { next } = (await as("ana", "next", "free", "--limit", "1")) as { next: number[] };
+    expect(next).toEqual([listed[0]?.nextAt]);
     expect(listed[1]).toMatchObject({ schedule: "past", state: "done", nextAt: null });
     await expectRefusals(desk, [
       [["schedules", "retry", "free", "--as", "ana"], 2, "nothing of `free` is set aside"],

@@ -3,7 +3,7 @@
  * the shell serves itself; what they serve is the same.
  */
 import { millis } from "@orgate/core";
-import { openApi } from "@orgate/core/wire";
+import { openApi } from "@orgate/protocol";
 import type { Config } from "../../../config/config.ts";
 import { version } from "../../../node/version.ts";
 import { errorText, type Log } from "../../../operations/logs.ts";
@@ -12,8 +12,8 @@ import type { Runtime } from "../../../runtime/api.ts";
 import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
-import { schedulesIn, webhooksIn } from "../../../schedules/declaring.ts";
-import { hookSecretsIn } from "../../../schedules/webhook-secrets.ts";
+import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
+import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
 import { connectDesk, DESK_SURFACES, desksOf } from "../../../server/coordinator-tools.ts";
 import { identityHandlers, sitePages } from "../../../server/http/site.ts";
 import { type Identity, openIdentity } from "../../../server/identity/auth.ts";
@@ -32,7 +32,7 @@ import { certified } from "./project.ts";
 export type ServedDeclarations = Readonly<Pick<Declares, "schedules" | "webhooks">>;
 export function declaredIn({ config, project }: RunnableProject, owner: string): ServedDeclarations {
   const sources = { config, agents: project.agents, files: project.sources, owner };
-  return { schedules: schedulesIn(sources, openCalendar()), webhooks: webhooksIn(sources) };
+  return { schedules: readSchedules(sources, openCalendar()), webhooks: readWebhooks(sources) };
 }
 
 export type ServingOptions = Readonly<{
@@ -76,7 +76,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
       gate,
       now: () => millis(Date.now()),
       origins,
-      desks,
+      coordinators: desks,
       ...chatKeys,
     });
     const door = access === undefined ? identity : await access(identity, person);
@@ -103,7 +103,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
 
 async function declaresOf(given: Given, { journal }: Config, declared: ServedDeclarations, { name }: Person, log: Log): Promise<Declares> {
   const failed = (error: unknown): void => log("error", "webhook.secrets", { error: errorText(error) });
-  const secrets = await hookSecretsIn(journal.directory, declared.webhooks, given.env, failed);
+  const secrets = await openProjectHookSecrets(journal.directory, declared.webhooks, given.env, failed);
   return { ...declared, secrets, by: { kind: "user", id: name } };
 }
 

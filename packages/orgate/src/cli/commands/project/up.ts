@@ -8,12 +8,12 @@
 import { type Agent, FaultError } from "@orgate/core";
 import type { Config } from "../../../config/config.ts";
 import { writeServerAddress } from "../../../files/server-address.ts";
-import { hasSignedIn } from "../../../identity/access-book.ts";
+import { hasSignedIn } from "../../../identity/access-store.ts";
 import { type Level, type Log, openLog } from "../../../operations/logs.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, watchPolicies } from "../../../policies/policy-record.ts";
 import { loadRunnableProject } from "../../../project/load.ts";
-import { hookSecretsIn } from "../../../schedules/webhook-secrets.ts";
+import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
 import type { Identity } from "../../../server/identity/auth.ts";
 import type { Coordinator } from "../../../server/start.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -34,7 +34,7 @@ export const up: RunCommand = async (given, screen) => {
   const declared = declaredIn(loaded, person.name);
   if (given.flag("check")) {
     await loaded.project.mcp?.hub.close();
-    await hookSecretsIn(config.journal.directory, declared.webhooks, given.env, () => {}); // `dev` ends a server for one that starts
+    await openProjectHookSecrets(config.journal.directory, declared.webhooks, given.env, () => {}); // `dev` ends a server for one that starts
     return would(given, screen, loaded.agents, loaded.gate);
   }
   const served = await openServing(given, screen, { loaded, person, declared, host, port, log });
@@ -101,7 +101,7 @@ async function would(given: Given, screen: Screen, agents: readonly Agent[], gat
 
 type Announced = Readonly<{ at: Coordinator; identity: Identity; person: string; config: Config }>;
 async function announce(given: Given, screen: Screen, { at, identity, person, config }: Announced): Promise<void> {
-  const isDue = given.flag("link") || !hasSignedIn(await identity.book.refresh(), person);
+  const isDue = given.flag("link") || !hasSignedIn(await identity.accesses.refresh(), person);
   const link = !isDue ? null : await identity.link(person, { kind: "user", id: person });
   if (given.json) return screen.line(JSON.stringify({ url: at.url, port: at.port, signIn: link, pid: process.pid }));
   screen.line(`${screen.paint("strong", config.name)} is up at ${at.url}`);

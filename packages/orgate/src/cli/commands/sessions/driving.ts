@@ -2,10 +2,10 @@
 
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { createNarrator, type Line, tokensText } from "@orgate/core/journal/view";
 import { NO_USAGE } from "@orgate/core/vocab";
+import { createNarrator, type Line, tokensText } from "@orgate/protocol/view";
 import { readModelSettings } from "../../../models/env.ts";
-import { modelsWith, onModel } from "../../../models/named-model.ts";
+import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
@@ -251,5 +251,5 @@ export function knownAgent(
       ...(session === undefined ? {} : { session }),
     });
   mustHaveSkills(found);
-  modelsWith(readModelSettings(env, config.root))(onModel(withChosenModel(found, model), model ?? found.model)); // M-3
+  createModelLookup(readModelSettings(env, config.root))(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

@@ -1,6 +1,8 @@
 /** `orgate journal evidence`: what ran, what it said, who decided. */
-import { callId, type Entry, FaultError, seq } from "@orgate/core";
-import { type Envelope, envelopeOf, type Settled } from "../../../runtime/people/evidence.ts";
+
+import { callId, FaultError } from "@orgate/core";
+import { readAllEntries } from "@orgate/core/journal";
+import { buildEnvelope, type Envelope, type SettledCall } from "../../../runtime/people/evidence.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { looking, sessionOf } from "../project/project.ts";
@@ -16,15 +18,9 @@ export const evidence: RunCommand = (given, screen) =>
         hint: "write SESSION/CALL: `orgate sessions show` has both",
       });
     const { session } = await sessionOf(journal, text.slice(0, slash));
-    const entries: Entry[] = [];
-    for (
-      let page = await journal.read(session, seq(0), 500);
-      page.length > 0;
-      page = await journal.read(session, entries.at(-1)?.seq ?? seq(0), 500)
-    )
-      entries.push(...page);
+    const entries = await readAllEntries(journal, session);
     const wanted = text.slice(slash + 1);
-    const envelope = envelopeOf(entries, callId(wanted));
+    const envelope = buildEnvelope(entries, callId(wanted));
     if (envelope === null) {
       const ended = entries.flatMap(({ event }) => (event.kind === "act.ended" ? [event.call] : []));
       throw new FaultError({
@@ -59,7 +55,7 @@ function linesOf(e: Envelope): readonly (readonly [string, string])[] {
   ];
 }
 
-const AS: Readonly<Record<Settled["as"], string>> = {
+const AS: Readonly<Record<SettledCall["as"], string>> = {
   done: "it was done",
   failed: "it failed",
   happened: "it happened",
@@ -67,7 +63,7 @@ const AS: Readonly<Record<Settled["as"], string>> = {
   "given-up": "given up: nobody will find out",
 };
 
-function settledText({ how, as, detail, by, at, entry }: Settled): string {
+function settledText({ how, as, detail, by, at, entry }: SettledCall): string {
   const who = how === "late" ? "its result came late" : how === "tool" ? "its tool was asked" : `${by ?? ""} says so`;
   return `${AS[as]} (${who}, ${new Date(at).toISOString()}, entry ${entry})${detail === "" ? "" : `: ${detail}`}`;
 }

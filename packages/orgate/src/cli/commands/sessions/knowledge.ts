@@ -22,14 +22,14 @@ import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { reachOf } from "../../../runtime/people/forget-reach.ts";
+import { findForgetReach } from "../../../runtime/people/forget-reach.ts";
 import {
   addDocuments,
   embedMissing,
   forgetItems,
   importItems,
   type KnowledgeEditor,
-  type Placing,
+  type KnowledgePlacement,
 } from "../../../runtime/people/knowledge.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
@@ -88,7 +88,7 @@ function scopeIn(given: Given): Scope {
   return SCOPES.find((one) => one === scope) ?? "project";
 }
 
-function placingOf(given: Given): Placing {
+function placingOf(given: Given): KnowledgePlacement {
   const scope = scopeIn(given);
   const agent = given.text("agent");
   if (scope === "agent" && agent === null) throw usage("--agent is missing", "say whose it is with --agent NAME");
@@ -306,7 +306,7 @@ async function tellFirst(given: Given, screen: Screen, config: Config, ids: read
     store.close();
     throw nothingAs(missing);
   }
-  const reach = await looking(given, ({ journal }) => reachOf(journal, store, ids)).finally(store.close);
+  const reach = await looking(given, ({ journal }) => findForgetReach(journal, store, ids)).finally(store.close);
   const { sessions } = reach;
   const also = reach.ids.slice(ids.length);
   if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions, alsoForgotten: also }));

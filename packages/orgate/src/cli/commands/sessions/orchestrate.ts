@@ -15,8 +15,8 @@ import {
   readBudget,
   refuseOrchestration,
 } from "@orgate/core";
-import { tokenCountText } from "@orgate/core/journal/view";
-import { type Member, membersOf } from "../../../runtime/members.ts";
+import { tokenCountText } from "@orgate/protocol/view";
+import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-runs.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { table } from "../../../terminal/table.ts";
 import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
@@ -42,7 +42,7 @@ export const orchestrating =
       if (!given.json)
         screen.line(`${screen.paint("strong", kind)} ${plan.members.join(", ")} ${screen.paint("dim", "for")} ${person.name}`);
       const result = await driven(given, screen, (options) => runtime.run(ORCHESTRATOR, orchestrationText(plan), options));
-      const members = await membersOf(runtime.place.store.journal, result.session);
+      const members = await listSubAgentRuns(runtime.place.store.journal, result.session);
       if (given.json) screen.line(JSON.stringify({ ...result, members }));
       else {
         for (const line of memberTable(members, screen.paint)) screen.line(line);
@@ -86,7 +86,7 @@ const noConductor = (): FaultError =>
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-function memberTable(members: readonly Member[], paint: Parameters<typeof table>[2]): readonly string[] {
+function memberTable(members: readonly SubAgentRun[], paint: Parameters<typeof table>[2]): readonly string[] {
   if (members.length === 0) return [];
   const costs = members.map(({ cost }) => cost);
   const together = costs.includes(null) ? null : costs.reduce<number>((n, one) => n + (one ?? 0), 0);

@@ -1,6 +1,6 @@
 import { FaultError, isModelName, type Principal } from "@orgate/core";
 import { watchPolicies } from "../../../policies/policy-record.ts";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import type { Given, RunCommand } from "../../../terminal/command.ts";
 import { COMMANDS } from "../../commands.ts";
 import { usageLine } from "../../parse.ts";
@@ -17,7 +17,7 @@ export const run: RunCommand = async (given, screen) => {
   const input = await causeText(said, "the input", screen);
   const files = filesOf(given);
   const person = personOf(given, screen);
-  mayAct(desk.gate, person, { kind: "run", agent: name }, `run \`${name}\``);
+  assertMayAct(desk.gate, person, { kind: "run", agent: name }, `run \`${name}\``);
   const principal: Principal = { kind: "user", id: person.name };
   return withRuntime(given, screen, desk, principal, async (runtime) => {
     await certified(given, screen, runtime.place, person);
@@ -32,7 +32,7 @@ export const run: RunCommand = async (given, screen) => {
           ? ofAgent(name)(await sessionOf(runtime.inspect, wanted))
           : null;
     if (meant?.state === "closed") throw new FaultError({ kind: "session-closed", session: meant.session });
-    if (meant !== null) mayAct(desk.gate, person, sessionAct("say", meant), `speak in ${meant.session}`);
+    if (meant !== null) assertMayAct(desk.gate, person, sessionAct("say", meant), `speak in ${meant.session}`);
     const session = meant?.session ?? null;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
     adviseOnTrust(desk, name, given, screen, model);

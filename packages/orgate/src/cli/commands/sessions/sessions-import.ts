@@ -6,7 +6,7 @@ import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal
 import type { SaidInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { mayAct } from "../../../runtime/people/approvals.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { PROOF_PORTS } from "../../../store/open-read-only.ts";
 import { EXIT, type RunCommand } from "../../../terminal/command.ts";
 import { nextCommand } from "../../../terminal/next-command.ts";
@@ -29,7 +29,7 @@ export const importFile: RunCommand = async (given, screen) => {
   const person = personOf(given, screen);
   return withRuntime(given, screen, desk, { kind: "user", id: person.name }, async (runtime) => {
     await certified(given, screen, runtime.place, person);
-    mayAct(desk.gate, person, { kind: "open", what: { kind: "agent", agent } }, `open a session of ${agent}`);
+    assertMayAct(desk.gate, person, { kind: "open", what: { kind: "agent", agent } }, `open a session of ${agent}`);
     const id = given.text("id");
     if (id !== null && (await runtime.sessions.find(id)) !== null)
       throw new FaultError({

@@ -1,6 +1,6 @@
-import { haltText, liftText, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
-import { FaultError } from "@orgate/core/vocab";
-import { type HaltNeeds, haltOnSession, standingHalts } from "../../../runtime/people/halted.ts";
+import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
+import { FaultError, haltText, liftText } from "@orgate/core/vocab";
+import { findSessionHalt, readHalts, type SessionHaltPorts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Tone } from "../../../terminal/paint.ts";
@@ -45,7 +45,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
   const most = positive(given.text("limit") ?? "50", "--limit");
   const wanted = given.text("state");
   const page = { state: stateOf(wanted), agent: given.text("agent"), before: null, most };
-  const halts = await standingHalts(look.journal);
+  const halts = await readHalts(look.journal);
   const found = await foundIn(look, halts, page, wanted === "interrupted" || wanted === "halted" ? wanted : null);
   if (page.agent !== null && found.length === 0) await mustHaveSessions(look, page.agent);
   if (given.json) {
@@ -91,7 +91,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
 
 type Page = Parameters<ReadOnlyStore["journal"]["sessions"]>[0];
 /** The journal does not know who drives: what it calls running is asked for piece by piece until enough of it are in the wanted state. */
-async function foundIn(look: ReadOnlyStore, halts: HaltNeeds["halts"], page: Page, only: "interrupted" | "halted" | null) {
+async function foundIn(look: ReadOnlyStore, halts: SessionHaltPorts["halts"], page: Page, only: "interrupted" | "halted" | null) {
   const found: Awaited<ReturnType<typeof shownIn>>[] = [];
   for (let { before } = page; ; ) {
     const piece = await look.journal.sessions({ ...page, before });
@@ -104,9 +104,9 @@ async function foundIn(look: ReadOnlyStore, halts: HaltNeeds["halts"], page: Pag
 }
 
 /** With who holds it and which halt it waits with. */
-export async function shownIn(look: ReadOnlyStore, s: SessionSummary, halts: HaltNeeds["halts"]) {
+export async function shownIn(look: ReadOnlyStore, s: SessionSummary, halts: SessionHaltPorts["halts"]) {
   const holder = look.holder(s.session);
-  const halted = await haltOnSession({ journal: look.journal, halts, isHeld: holder !== null }, s);
+  const halted = await findSessionHalt({ journal: look.journal, halts, isHeld: holder !== null }, s);
   return { ...s, holder, halted, shown: await shownState(look, s, halted) };
 }
 

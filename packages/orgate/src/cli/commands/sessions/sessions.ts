@@ -1,11 +1,11 @@
 import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
-import { decodePayload, haltText, liftText } from "@orgate/core/journal";
-import { createNarrator, filesText, tokensText } from "@orgate/core/journal/view";
-import { addUsage, NO_USAGE, type Usage } from "@orgate/core/vocab";
-import { requesterOf } from "../../../identity/requester.ts";
+import { decodePayload, eachEntry } from "@orgate/core/journal";
+import { addUsage, haltText, liftText, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { createNarrator, filesText, tokensText } from "@orgate/protocol/view";
+import { requesterName } from "../../../identity/requester.ts";
 import { tokenizers } from "../../../models/tokenizers.ts";
-import { mayAct } from "../../../runtime/people/approvals.ts";
-import { standingHalts } from "../../../runtime/people/halted.ts";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
+import { readHalts } from "../../../runtime/people/halted.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
@@ -26,7 +26,7 @@ export const showSession: RunCommand = (given, screen) =>
     const entries = stored.flatMap((s) => (s.kind === "entry" ? [s.entry] : []));
     const erased = stored.length - entries.length;
     const state = erased > 0 ? null : fold(entries);
-    const { holder, halted, shown } = await shownIn(look, summary, await standingHalts(look.journal));
+    const { holder, halted, shown } = await shownIn(look, summary, await readHalts(look.journal));
     if (given.json) {
       const { questions = [], unknowns = [] } = state === null ? {} : toResult(state);
       screen.line(
@@ -45,13 +45,8 @@ export const showSession: RunCommand = (given, screen) =>
 async function storedOf(look: ReadOnlyStore, session: SessionId): Promise<readonly Stored[]> {
   try {
     const stored: Stored[] = [];
-    for (let after = seq(0); ; ) {
-      const chunk = await look.journal.read(session, after, 1_000);
-      for (const entry of chunk) stored.push({ kind: "entry", entry });
-      const last = chunk.at(-1);
-      if (last === undefined) return stored;
-      after = last.seq;
-    }
+    for await (const entry of eachEntry(look.journal, session)) stored.push({ kind: "entry", entry });
+    return stored;
   } catch (error) {
     if (!isFault(error, "entry-erased")) throw error;
   }
@@ -149,8 +144,8 @@ export const fork: RunCommand = async (given, screen) => {
   const person = personOf(given, screen);
   return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
-    const what = { kind: "session", session, agent, requester: requesterOf(principal) } as const;
-    mayAct(gate, person, { kind: "open", what }, `fork ${session}`);
+    const what = { kind: "session", session, agent, requester: requesterName(principal) } as const;
+    assertMayAct(gate, person, { kind: "open", what }, `fork ${session}`);
     const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids, counters: tokenizers }, session, {
       at: at === null ? null : positive(at, "--at"),
       external: given.text("id"),
@@ -180,7 +175,7 @@ export const close: RunCommand = async (given, screen) => {
   const person = personOf(given, screen);
   return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
-    mayAct(gate, person, sessionAct("close", found), `close ${session}`);
+    assertMayAct(gate, person, sessionAct("close", found), `close ${session}`);
     const by = { kind: "user", id: person.name } as const;
     const closed = await closeSession({ journal: place.store.journal, clock: NODE.clock }, session, by, given.text("reason") ?? "");
     screen.line(

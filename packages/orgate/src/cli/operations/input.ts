@@ -1,0 +1,96 @@
+/** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
+import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } from "@orgate/core";
+import { OPERATIONS, type Operation, type OperationName, type OperationRequest, type Problem, unreadable } from "@orgate/protocol";
+import { type CliField, OPERATION_WORDS } from "@orgate/protocol/words";
+import * as z from "zod";
+import type { Given } from "../../terminal/command.ts";
+import { positive } from "../commands/project/looking.ts";
+
+/** The input of an operation, before its schemas have read it. */
+export type OperationFields = Readonly<{ params: JsonObject; query: JsonObject; body: JsonObject | undefined }>;
+
+export function readFields(name: OperationName, given: Given): JsonObject {
+  const { cli } = OPERATION_WORDS[name];
+  const args = (cli?.args ?? []).map((field, i) => entry(field.field ?? field.value, field, field.value, given.args[i] ?? null));
+  const options = Object.entries(cli?.options ?? {}).map(([option, field]) => {
+    const text = field.as === "flag" ? (given.flag(option) ? "true" : null) : given.text(option);
+    return entry(field.field ?? option, field, `--${option}`, text);
+  });
+  return Object.fromEntries([...args, ...options].flat());
+}
+
+function entry(name: string, field: CliField, what: string, given: string | null): readonly (readonly [string, Json])[] {
+  const text = given ?? field.default ?? null;
+  return text === null ? [] : [[name, toValue(field, what, text)]];
+}
+
+function toValue({ as = "text" }: CliField, what: string, text: string): Json {
+  switch (as) {
+    case "text":
+      return text;
+    case "flag":
+      return true;
+    case "number":
+      return positive(text, what);
+    case "time": {
+      const at = Date.parse(text);
+      if (Number.isSafeInteger(at) && at >= 0) return at;
+      throw usage(`${what} is \`${text}\``, "write a time like 2030-01-31T08:00:00Z");
+    }
+    case "duration": {
+      const ms = durationWords(text);
+      if (ms !== null) return ms;
+      throw usage(`${what} is \`${text}\``, "write it like 10m or 8h");
+    }
+  }
+}
+
+/** Names in the path are parameters; other fields are the query of a GET and the body of a POST. */
+export function distribute({ method, path, body }: Operation, input: JsonObject): OperationFields {
+  const inPath = new Set([...path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field));
+  const entries = Object.entries(input);
+  const params = Object.fromEntries(entries.filter(([field]) => inPath.has(field)));
+  const rest = Object.fromEntries(entries.filter(([field]) => !inPath.has(field)));
+  if (method === "GET") return { params, query: rest, body: undefined };
+  const hasBody = !(body instanceof z.ZodUndefined) || Object.keys(rest).length > 0;
+  return { params, query: {}, body: hasBody ? rest : undefined };
+}
+
+export function decode(name: OperationName, fields: OperationFields): OperationRequest<OperationName> {
+  const operation: Operation = OPERATIONS[name];
+  const read = (schema: z.ZodType, value: unknown): unknown => {
+    const found = schema.safeParse(value);
+    if (!found.success) throw toOperationFault(unreadable("the input", found.error), name);
+    return found.data;
+  };
+  const [params, query, body] = [
+    read(operation.params, fields.params),
+    read(operation.query, fields.query),
+    read(operation.body, fields.body),
+  ];
+  return { params, query, body } as OperationRequest<OperationName>; // the schemas are the operation's own
+}
+
+export function toOperationFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {
+  if (status === 401 || status === 403) return new FaultError({ kind: "not-permitted", user: "the caller", what: name, reason: detail });
+  const [issue] = issues;
+  const words = issue === undefined ? null : wordFor(name, issue.path);
+  if (issue !== undefined && words !== null)
+    return usage(
+      `${words}: ${lowerFirst(issue.message)}`,
+      `\`orgate ${OPERATION_WORDS[name].cli?.command ?? ""} --help\` has every option`,
+    );
+  const where = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  return usage(where === "" ? detail : `${detail} (${where})`, hint);
+}
+
+/** The argument or option that fills a field; null if none does. */
+function wordFor(name: OperationName, path: string): string | null {
+  const { cli } = OPERATION_WORDS[name];
+  const arg = cli?.args?.find(({ value, field = value }) => field === path);
+  if (arg !== undefined) return arg.value;
+  const option = Object.entries(cli?.options ?? {}).find(([key, { field = key }]) => field === path);
+  return option === undefined ? null : `--${option[0]}`;
+}
+
+const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,0 +1,18 @@
+/** Operations that read files of the project and nothing else: neither a runtime nor a key is made for them. */
+import type { OperationName } from "@orgate/protocol/words";
+import type { Given } from "../../terminal/command.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import type { CallOperation } from "./through-server.ts";
+
+/** Opens what it reads, lets `work` call the operation, and closes. */
+export type LocalRead = <T>(given: Given, screen: Screen, work: (call: CallOperation) => Promise<T>) => Promise<T>;
+
+const readSchedules: LocalRead = async (given, screen, work) =>
+  (await import("./read-schedules.ts")).withScheduleReads(given, screen, work);
+
+export const LOCAL_READS: Readonly<Partial<Record<OperationName, LocalRead>>> = {
+  schedules: readSchedules,
+  schedule: readSchedules,
+  scheduleHistory: readSchedules,
+  scheduleNext: readSchedules,
+};

@@ -1,0 +1,84 @@
+/**
+ * Executes operations in this process, by the handlers of the server, as the person who runs the command.
+ *
+ * A person who holds the project's files can read them, so a command that only reads is not decided; a command that changes something is decided as
+ * at the server, before anything is recorded (A-10): also before the person's key is certified.
+ */
+import { randomUUID } from "node:crypto";
+import { openApi } from "@orgate/protocol";
+import { OPERATION_WORDS } from "@orgate/protocol/words";
+import { version } from "../../node/version.ts";
+import type { Act, Caller } from "../../operations/access.ts";
+import { policyRefusal } from "../../operations/access-limits.ts";
+import { OperationExecutor } from "../../operations/execute.ts";
+import { openIdempotency } from "../../operations/idempotency.ts";
+import { NO_LOG } from "../../operations/logs.ts";
+import { openOperations } from "../../operations/open.ts";
+import { isRefusal } from "../../operations/refusal.ts";
+import { loadRunnableProject } from "../../project/load.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import { openCalendar } from "../../schedules/calendar.ts";
+import { readSchedules } from "../../schedules/declaring.ts";
+import { openRequestKeys } from "../../store/idempotency-keys.ts";
+import type { Given } from "../../terminal/command.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import { certified, personOf, projectOf } from "../commands/project/project.ts";
+import { openProjectRuntime } from "../commands/project/serving.ts";
+import { decode, toOperationFault } from "./input.ts";
+import type { CallOperation } from "./through-server.ts";
+
+/** `settle` resolves when nothing that was begun here is driven any more. */
+export type LocalOperations = Readonly<{ call: CallOperation; runtime: Runtime; settle(): Promise<void> }>;
+/** Acts of a person that are decided here: all, or those that change something. */
+export type Decides = "all" | "changes";
+
+export async function withLocalOperations<T>(
+  given: Given,
+  screen: Screen,
+  decides: Decides,
+  work: (operations: LocalOperations) => Promise<T>,
+): Promise<T> {
+  const person = personOf(given, screen);
+  const loaded = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
+  const { config, project, gate } = loaded;
+  const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: person.name }, openCalendar());
+  const runtime = await openProjectRuntime(given, screen, loaded, person);
+  const keys = openRequestKeys(config.journal.directory);
+  const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
+  operations.schedules.store.expect(declared);
+  operations.context.sessionDriver.stop(); // sessions that others left are for a server to drive
+  const executor = new OperationExecutor({
+    runtime,
+    access: { mayDo: (_, act) => (decides === "changes" && isRead(act) ? null : policyRefusal(gate, person.name, act)) },
+    handlers: operations.handlers,
+    once: openIdempotency(keys, Date.now),
+    beforeChange: () => certified(given, screen, runtime.place, person),
+  });
+  const caller: Caller = {
+    principal: { kind: "user", id: person.name },
+    person,
+    scope: { agents: null, actions: null, expiresAt: null },
+  };
+  const call: CallOperation = async (name, fields) => {
+    const demand = { name, caller, request: decode(name, fields), gone: new AbortController().signal };
+    const idempotencyKey = OPERATION_WORDS[name].idempotencyKey ? (given.text("key") ?? randomUUID()) : undefined;
+    try {
+      return (await executor.execute({ ...demand, idempotencyKey })).result;
+    } catch (error) {
+      throw isRefusal(error) ? toOperationFault(error.problem, name) : error;
+    }
+  };
+  const { settle } = operations.context.sessionDriver;
+  try {
+    const result = await work({ call, runtime, settle });
+    await settle(); // nobody else may drive what was begun here
+    return result;
+  } finally {
+    operations.close();
+    keys.close();
+    await runtime.close();
+    await project.mcp?.hub.close();
+  }
+}
+
+const isRead = ({ kind }: Act): boolean => kind === "list" || kind === "observe" || kind === "read-journal";

@@ -1,0 +1,2 @@
+export * from "./view-cases.ts";
+export * as viewJournals from "./view-journals.ts";

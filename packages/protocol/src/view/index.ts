@@ -1,0 +1,25 @@
+/** What shell and console show of the journal: pure folds of entries into plain JSON, made once and shared. Nothing here reads, writes or knows the time. */
+
+export * from "./approvals.ts";
+export * from "./call-summary.ts";
+export { editView } from "./calls.ts";
+export { cronWords } from "./cron.ts";
+export * from "./diff.ts";
+export * from "./facets.ts";
+export * from "./fleet.ts";
+export type * from "./items.ts";
+export { countMissing, findQuorum, policyRef, quorumText } from "./items.ts";
+export { createNarrator, filesText, type Line, resourceText } from "./lines.ts";
+export { scheduleLine, timeText, whenText } from "./schedules.ts";
+export {
+  buildSessionView,
+  createSessionFold,
+  type PreviewOf,
+  type SessionFold,
+  tokenCountText,
+  tokensText,
+} from "./session.ts";
+export * from "./text-width.ts";
+export * from "./timeline.ts";
+export type { Tone } from "./tone.ts";
+export * from "./usage.ts";

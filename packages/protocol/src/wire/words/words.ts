@@ -1,0 +1,114 @@
+/**
+ * The words of an operation: plain data that help, completion and slash commands read without loading a decoder. `operations/` has the schemas;
+ * `defineOperations` binds the two by name.
+ */
+
+/**
+ * The act that policies decide before an operation runs: an action of `User`, and its target. `session` means the session and its agent. An operation
+ * on `listing` is always allowed, and returns only the items that the caller may `observe`.
+ */
+export const ACT_NAMES = [
+  "list",
+  "observe",
+  "run",
+  "say",
+  "steer",
+  "cancel",
+  "open",
+  "close",
+  "approve",
+  "deny",
+  "withdraw",
+  "resolve",
+  "halt",
+  "set-breaker",
+  "read-journal",
+  "edit-policy",
+  "edit-schedule",
+  "run-schedule",
+] as const;
+export type ActName = (typeof ACT_NAMES)[number];
+export type ActOn =
+  | "listing"
+  | "agent"
+  | "session"
+  | "approval"
+  | "grant"
+  | "call"
+  | "breaker"
+  | "work"
+  | "policies"
+  | "schedule"
+  | "project";
+export type OperationAct = Readonly<{ kind: ActName; on: ActOn }>;
+
+export type Method = "GET" | "POST";
+
+/** One argument or option of a command, and the field of the input that it fills. */
+export type CliField = Readonly<{
+  /** As help names the value: `SCHEDULE`, `TEXT`. */
+  value: string;
+  help: string;
+  /** The field of the operation's input; an option fills the field of its own name unless this says otherwise. */
+  field?: string;
+  /** How text becomes the field's value. `text` unless given; `flag` takes no value. */
+  as?: "text" | "number" | "time" | "duration" | "flag";
+  choices?: readonly string[];
+  required?: boolean;
+  /** The text that counts if the option is left out, where that differs from the schema's own default. */
+  default?: string;
+}>;
+
+/** How an operation looks on the command line. */
+export type CliWords = Readonly<{
+  /** `schedules pause`. */
+  command: string;
+  /** If the command says more, or less, than the operation's own summary. */
+  summary?: string;
+  /** Positional arguments, in order. */
+  args?: readonly CliField[];
+  options?: Readonly<Record<string, CliField>>;
+  notes?: readonly string[];
+  examples: readonly string[];
+}>;
+/** How an operation looks in the shell: `/cron pause NAME` has the command `cron`, the verb `pause` and the argument `NAME`. */
+export type SlashWords = Readonly<{ command: string; verb?: string; args?: readonly CliField[] }>;
+/** How an operation looks to the coordinator's model. */
+export type ToolWords = Readonly<{ name: string; about: string }>;
+
+export type OperationWords = Readonly<{
+  method: Method;
+  /** Below `/api/v1`; `{name}` is a parameter. */
+  path: string;
+  status: 200 | 201 | 202;
+  /** `open`: no sign-in needed. `self`: any signed-in caller, about themselves. */
+  act: OperationAct | "open" | "self";
+  idempotencyKey: boolean;
+  tag: string;
+  /** One sentence that begins with a verb. */
+  summary: string;
+  /** The reason why only a connection to a server can use it; commands, slash commands and tools then cannot. */
+  onlyConnected?: string;
+  cli?: CliWords;
+  slash?: SlashWords;
+  tool?: ToolWords;
+}>;
+
+type GivenWords = Omit<OperationWords, "method" | "idempotencyKey" | "tag" | "status">;
+type Created = Readonly<{ status?: 201 | 202 }>;
+type Described<W, M extends Method, K extends boolean> = W &
+  Readonly<{ method: M; idempotencyKey: K; status: W extends { status: infer S extends OperationWords["status"] } ? S : 200 }>;
+
+/** Reads. */
+export const get = <const W extends GivenWords>(words: W): Described<W, "GET", false> =>
+  ({ status: 200, ...words, method: "GET", idempotencyKey: false }) as Described<W, "GET", false>;
+/** Changes something, so it needs an idempotency key. */
+export const post = <const W extends GivenWords & Created>(words: W): Described<W, "POST", true> =>
+  ({ status: 200, ...words, method: "POST", idempotencyKey: true }) as Described<W, "POST", true>;
+/** Reads, with a body; it changes nothing, so it needs no idempotency key. */
+export const ask = <const W extends GivenWords & Created>(words: W): Described<W, "POST", false> =>
+  ({ status: 200, ...words, method: "POST", idempotencyKey: false }) as Described<W, "POST", false>;
+
+type Tagged<G> = { readonly [K in keyof G]: G[K] & Readonly<{ tag: string }> };
+export const tagged = <const G extends Readonly<Record<string, Omit<OperationWords, "tag">>>>(tag: string, group: G): Tagged<G> =>
+  Object.fromEntries(Object.entries(group).map(([name, words]) => [name, { ...words, tag }])) as Tagged<G>;
