@@ -16,6 +16,7 @@ import {
   withDefaultModel,
 } from "@orgate/core";
 import type { SymbiProblem, UnknownTools } from "@orgate/symbi";
+import { isUnusableTool } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
@@ -26,7 +27,6 @@ import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openPolicies, type Policies } from "../policies/policies.ts";
 import { hiddenPrompt } from "../terminal/hidden-prompt.ts";
-import { isUnusableTool } from "../toolclad/unusable-tool.ts";
 import { mustHaveSkills } from "./agent-settings.ts";
 import type { AgentFormat, AgentSource, FormatAgent, FormatFiles, FormatGround, Lost, ProjectAgent } from "./formats/format.ts";
 import { AGENT_FORMATS } from "./formats/formats.ts";

@@ -16,13 +16,13 @@ import {
   suggestNearest,
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/symbi";
+import { unusableTool } from "@orgate/toolclad";
 import { fileFault } from "../../files/file-fault.ts";
 import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
 import { matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
 import { findAgentPrices } from "../../models/agent-prices.ts";
 import { errorMessage } from "../../node/error-message.ts";
-import { unusableTool } from "../../toolclad/unusable-tool.ts";
 import { defineTelling } from "../agent-settings.ts";
 import type { NamedTools } from "../formats/format.ts";
 import type { SymbiSource } from "./symbi-origin.ts";

@@ -3,7 +3,7 @@
 import { relative } from "node:path";
 import type { Agent } from "@orgate/core";
 import type { Compiled, UnknownTools } from "@orgate/symbi";
-import { isUnusableTool } from "../../toolclad/unusable-tool.ts";
+import { isUnusableTool } from "@orgate/toolclad";
 import type { AgentFormat, FormatAgent, FormatGround, NamedTools, ProjectAgent } from "../formats/format.ts";
 import { finishAgent, lacksAny, openDelegates } from "./project-symbi.ts";
 import { type AgentMemory, agentMemory } from "./symbi-cache.ts";
