@@ -36,7 +36,7 @@ const markdown: AgentFormat = {
   async load(patterns, { config, tools, report }) {
     const { box } = await tools();
     const agents = matchProjectFiles(config.root, patterns, "agents").flatMap((file): readonly FormatAgent[] => {
-      const [, name = "", list = "", instructions = ""] = /^# (\S+)\n\ntools: (.*)\n\n([^]+)$/.exec(readFileSync(file, "utf8")) ?? [];
+      const [, name = "", list = "", instructions = ""] = /^# (\S+)\n\ntools: ([^\n]*)\n\n(.+)$/s.exec(readFileSync(file, "utf8")) ?? [];
       if (name === "") {
         report(fileFault({ file, at: { line: 1, column: 1 }, detail: "has no heading", hint: "begin with `# NAME`" }), "agents");
         return [];
