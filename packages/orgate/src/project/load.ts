@@ -15,6 +15,7 @@ import {
   type Surface,
   withDefaultModel,
 } from "@orgate/core";
+import { hiddenPrompt } from "@orgate/shell/terminal";
 import type { SymbiProblem, UnknownTools } from "@orgate/symbi";
 import { isUnusableTool } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
@@ -26,7 +27,6 @@ import { faultToProblem } from "../guard/modules.ts";
 import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openPolicies, type Policies } from "../policies/policies.ts";
-import { hiddenPrompt } from "../terminal/hidden-prompt.ts";
 import { mustHaveSkills } from "./agent-settings.ts";
 import type { AgentFormat, AgentSource, FormatAgent, FormatFiles, FormatGround, Lost, ProjectAgent } from "./formats/format.ts";
 import { AGENT_FORMATS } from "./formats/formats.ts";
@@ -77,7 +77,7 @@ export async function loadProject(config: Config, options: ProjectLoadOptions = 
   const { env = process.env, ask = hiddenPrompt(), formats = AGENT_FORMATS } = options;
   const manifests = loadManifests(config, env, ask);
   const desk = coordinatorTools();
-  const shell = hasShellAgent(config) ? (await import("../shell/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
+  const shell = hasShellAgent(config) ? (await import("../authoring/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
   const lost = { agents: false, tools: false };
   const ground = openGround(config, { options, manifests, lost, spare: [...desk.tools, ...(shell?.tools ?? [])] });
   const files = await loadFormats(formats, ground);
