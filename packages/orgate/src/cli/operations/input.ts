@@ -10,8 +10,8 @@ import {
   unreadable,
 } from "@orgate/protocol";
 import { type CliField, OPERATION_WORDS } from "@orgate/protocol/words";
+import type { Given } from "@orgate/shell/terminal";
 import type * as z from "zod";
-import type { Given } from "../../terminal/command.ts";
 import { positive } from "../commands/project/looking.ts";
 
 export function readFields(name: OperationName, given: Given): JsonObject {

@@ -13,9 +13,9 @@ import {
   toOperationInput,
 } from "@orgate/protocol";
 import { OPERATION_WORDS } from "@orgate/protocol/words";
+import type { Screen } from "@orgate/shell/terminal";
+import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import * as z from "zod";
-import { EXIT, type Given, type RunCommand } from "../../terminal/command.ts";
-import type { Screen } from "../../terminal/screen.ts";
 import { readFields } from "./input.ts";
 import type { LocalOperations } from "./local.ts";
 import { LOCAL_READS } from "./local-reads.ts";

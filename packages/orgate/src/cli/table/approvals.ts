@@ -1,5 +1,5 @@
 /** Commands as data: plain table. */
-import type { CommandSpec } from "../../terminal/command.ts";
+import type { CommandSpec } from "@orgate/shell/terminal";
 import { APPROVAL, AS, BREAKER, BREAKER_ANYWAY, DELIVERY, DIGEST, LETTER, SCOPE } from "./options.ts";
 
 export const approvalsCommands: readonly CommandSpec[] = [

@@ -2,6 +2,8 @@
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { shorten } from "@orgate/protocol/view";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import {
@@ -14,12 +16,8 @@ import {
 } from "../../../policies/agents-diff.ts";
 import { readCases } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { loadProject } from "../../../project/load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, count, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { optionsFor } from "../policies/policy.ts";
 import { hasRun, projectOf } from "../project/project.ts";
 
@@ -57,7 +55,7 @@ export function tellDifferences(screen: Screen, found: AgentDifferences, between
 }
 
 async function sideOf(config: Config, given: Given): Promise<DiffSide> {
-  const agents = (await loadProjectAgents(config, "wanted", given.env)).agents.map(({ agent }) => agent);
+  const agents = (await loadProject(config, { env: given.env })).agents.map(({ agent }) => agent);
   const options = optionsFor(config, agents);
   return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
 }

@@ -1,6 +1,8 @@
 /** MCP servers: which there are, what they offer, and what was accepted of it. Nothing is started but by `diff` and `trust`. */
 import { type Digest, FaultError, type Principal } from "@orgate/core";
 import { diffLines, withContext } from "@orgate/protocol/view";
+import type { Paint, Screen, Tone } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type Given, nextCommand, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import { httpReach } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import {
@@ -18,15 +20,9 @@ import { type McpLink, mcpLink } from "../../../mcp/link.ts";
 import { dropOthers, toolsSubject, writePinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
 import { version } from "../../../node/version.ts";
-import { trustIn } from "../../../project/project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../../../project/project-mcp.ts";
+import { loadTrust } from "../../../project/trust-journal.ts";
 import { orgateHome } from "../../../store/keyring.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { nextCommand } from "../../../terminal/next-command.ts";
-import type { Paint, Tone } from "../../../terminal/paint.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible, visibleLines } from "../../../terminal/visible.ts";
 import { certified, permittedPerson, projectOf, tell, writingProject } from "../project/project.ts";
 import { appendTrust } from "./trust.ts";
 
@@ -41,7 +37,7 @@ const TONES: Readonly<Record<ServerState, Tone>> = {
 };
 
 const projectServers = async (given: Given, config: Config): Promise<ProjectMcp> =>
-  projectMcp(config, await trustIn(config.journal.directory), given.env);
+  projectMcp(config, await loadTrust(config.journal.directory), given.env);
 
 // ── list ──
 

@@ -1,11 +1,9 @@
 /** The skills a project brings: which can be used, by whom, and why not. */
 import { type Agent, FaultError, skillName } from "@orgate/core";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import type { Tone } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
+import { loadProject } from "../../../project/load.ts";
 import { type ProjectSkill, type SkillState, usersOf } from "../../../project/project-skills.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import type { Tone } from "../../../terminal/paint.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible, visibleLines } from "../../../terminal/visible.ts";
 import { projectOf } from "../project/project.ts";
 
 type State = SkillState | "missing";
@@ -65,7 +63,7 @@ function listed(skills: readonly ProjectSkill[], agents: readonly Agent[]): read
 }
 
 export const listSkills: RunCommand = async (given, screen) => {
-  const { skills, agents } = await loadProjectAgents(projectOf(given), "all", given.env);
+  const { skills, agents } = await loadProject(projectOf(given), { skills: "all", env: given.env });
   const all = listed(
     skills,
     agents.map(({ agent }) => agent),
@@ -88,7 +86,7 @@ export const listSkills: RunCommand = async (given, screen) => {
 
 export const showSkill: RunCommand = async (given, screen) => {
   const name = skillName(given.args[0] ?? "");
-  const loaded = await loadProjectAgents(projectOf(given), "all", given.env);
+  const loaded = await loadProject(projectOf(given), { skills: "all", env: given.env });
   const agents = loaded.agents.map(({ agent }) => agent);
   const found = loaded.skills.filter((one) => one.name === name || one.subject === name);
   if (found.length === 0) {

@@ -2,17 +2,15 @@
 
 import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, skillName, TRUST } from "@orgate/core";
 import { entryPages } from "@orgate/core/journal";
+import type { Tone } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { readPinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
-import { readTrust, trustIn } from "../../../project/project-agents.ts";
 import { type Candidate, standingOf, type Trusted, type TrustStanding, trustCandidates } from "../../../project/trust.ts";
+import { loadTrust, readTrust } from "../../../project/trust-journal.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import type { Tone } from "../../../terminal/paint.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, lookingIfAny, permittedPerson, projectOf, writingProject } from "../project/project.ts";
 
 const TONES: Readonly<Record<TrustStanding, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
@@ -109,7 +107,7 @@ export const addTrust: RunCommand = async (given, screen) => {
 export const removeTrust: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [asked = ""] = given.args;
-  const known = await trustIn(config.journal.directory);
+  const known = await loadTrust(config.journal.directory);
   const subject = known.has(asked) ? asked : skillName(asked);
   if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
   const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `take back the trust in \`${subject}\`` });

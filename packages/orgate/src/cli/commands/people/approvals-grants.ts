@@ -1,11 +1,9 @@
 /** Answers that are remembered: listed, and taken back. */
 import { grantId, grantText, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
+import { ageText, type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { type ListedGrant, readOrdersInForce, revokeGrant } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { ageText, type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 

@@ -1,13 +1,10 @@
 /** What keeps failing and is left alone: listed, set by hand, reset. */
 import { durationWords, type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
+import type { Screen, Tone } from "@orgate/shell/terminal";
+import { ageText, type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { type BreakerView, readBreakers, setBreaker, unknownBreaker } from "../../../runtime/people/breakers.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Tone } from "../../../terminal/paint.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { ageText, type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, tell, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
