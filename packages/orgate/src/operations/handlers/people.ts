@@ -8,7 +8,7 @@ import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
 import type { IdempotencyKey } from "../idempotency.ts";
 import { page, pageOf, pair, whole } from "../paging.ts";
-import { json, type OperationResult } from "../result.ts";
+import { intentResult, json, type OperationResult } from "../result.ts";
 
 type Names = "approvals" | "approval" | "answer" | "grants" | "revoke" | "unknowns" | "resolve" | "deadLetters" | "dismiss";
 
@@ -48,7 +48,7 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
       const [found] = await store.journal.question(approvalId(params.approval));
       if (found === undefined) return (await answeredBefore(params.approval, once)) ?? over(params.approval, caller);
       const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
-      return json(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: once.intent }));
     },
     grants: async ({ query, may }) =>
       json(await pageOf(cursors, query, await runtime.approvals.grants(), (one) => may(act("observe", "grant", aboutGrant(one))))),
@@ -72,7 +72,7 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
       ),
     resolve: async ({ params, body, caller, once }) => {
       const wish = { kind: "resolve", call: params.call, as: body.as, note: body.note } as const;
-      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
     deadLetters: async ({ query, may }) =>
       json(
@@ -84,7 +84,7 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
       ),
     dismiss: async ({ params, body, caller, once }) => {
       const wish = { kind: "dismiss", call: params.call, note: body.note } as const;
-      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
   };
 }
