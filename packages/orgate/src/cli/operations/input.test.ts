@@ -6,7 +6,7 @@ import { toOperationFault } from "./input.ts";
 const describe = (...[problem, name]: Parameters<typeof toOperationFault>) => describeFault(toOperationFault(problem, name).fault);
 
 test("a server that does not know the key, or whose policies refuse it, is told with the variable that holds the key", () => {
-  expect(describe(wireProblem("unauthorized", "nobody is known by this key", "issue another"), "schedules")).toEqual({
+  expect(describe(wireProblem("unauthenticated", "nobody is known by this key", "issue another"), "schedules")).toEqual({
     message: "$ORGATE_API_KEY: nobody is known by this key",
     hint: "issue another",
   });
