@@ -7,7 +7,7 @@ const describe = (...[problem, name]: Parameters<typeof toOperationFault>) => de
 
 test("a server that does not know the key, or whose policies refuse it, is told with the variable that holds the key", () => {
   expect(describe(wireProblem("unauthenticated", "nobody is known by this key", "issue another"), "schedules")).toEqual({
-    message: "$ORGATE_API_KEY: nobody is known by this key",
+    message: "key `$ORGATE_API_KEY`: nobody is known by this key",
     hint: "issue another",
   });
   expect(describe(wireProblem("forbidden", "`ada` may not pause `nightly`", ""), "pauseSchedule").message).toBe(

@@ -66,7 +66,7 @@ export function decode(name: OperationName, fields: OperationFields): OperationR
 }
 
 export function toOperationFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {
-  if (status === 401) return new FaultError({ kind: "key-bad", key: "$ORGATE_API_KEY", detail: `$ORGATE_API_KEY: ${detail}`, hint });
+  if (status === 401) return new FaultError({ kind: "key-bad", key: "$ORGATE_API_KEY", detail, hint });
   if (status === 403) return new FaultError({ kind: "not-permitted", user: "$ORGATE_API_KEY", what: `call \`${name}\``, reason: detail });
   const [issue, ...more] = issues;
   const words = issue === undefined ? null : wordFor(name, issue.path);
