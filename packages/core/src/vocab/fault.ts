@@ -90,7 +90,6 @@ export class FaultError extends Error {
 export const isFault = (error: unknown, kind?: Fault["kind"]): error is FaultError =>
   error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
 
-/** One line for people, lower case, and what to do next. */
 type FaultText = Readonly<{ message: string; hint: string }>;
 type FaultOf<K extends Fault["kind"]> = Extract<Fault, { kind: K }>;
 
@@ -220,4 +219,14 @@ const TEXTS: Readonly<{ [K in Fault["kind"]]: (f: FaultOf<K>) => FaultText }> = 
 
 const textFor = <K extends Fault["kind"]>(kind: K, fault: FaultOf<K>): FaultText => TEXTS[kind](fault);
 
-export const describeFault = (fault: Fault): FaultText => textFor(fault.kind, fault);
+/** A fault of another version, or of a program that casts, must not hide behind a `TypeError`. */
+export const isFaultKind = (text: string): text is Fault["kind"] => Object.hasOwn(TEXTS, text);
+
+/** One line for people, lower case, and what to do next. */
+export const describeFault = (fault: Fault): FaultText =>
+  isFaultKind(fault.kind)
+    ? textFor(fault.kind, fault)
+    : line(
+        `a fault of a kind that this version does not know: \`${String(Object(fault).kind)}\``,
+        "update Orgate, or look into the log of what sent it",
+      );

@@ -23,7 +23,7 @@ import {
 } from "@orgate/core/vocab";
 import { type CallEvent, dropCall, foldCall, foldProposal } from "./calls.ts";
 import { MAX_SAID, type SessionView, shownText, type TurnTotals } from "./items.ts";
-import type { Line } from "./lines/line.ts";
+import { type Line, unknownKindLine } from "./lines/line.ts";
 import { createNarrator } from "./lines/narrator.ts";
 import { foldPreview, type PreviewOf } from "./preview.ts";
 import { foldQuestion, type QuestionEvent, withdraw } from "./questions.ts";
@@ -66,11 +66,7 @@ export function createSessionFold(session: SessionId): SessionFold {
       view.lastAt = entry.at;
       if (!isEventKind(entry.event.kind)) {
         view.unread += 1;
-        return notice({
-          mark: "?",
-          tone: "warn",
-          text: `an entry of a kind that this version does not know: ${escapeHidden(String(Object(entry.event).kind))}`,
-        });
+        return notice(unknownKindLine(entry.event));
       }
       const [line] = narrate(entry);
       fold(ground, entry.event);

@@ -309,7 +309,7 @@ function decided(ground: Ground, id: ActionText, text: string, verdict: Verdict)
   seen(ground);
   ground.asking.delete(id);
   begin(ground, { id: `gate:${id}`, phase: "gate", call: ground.tools.has(id) ? callId(id) : null, text: `${text}: ${verdict.kind}` });
-  end(ground, `gate:${id}`, SAID[verdict.kind]);
+  end(ground, `gate:${id}`, SAID[verdict.kind] ?? "asks");
 }
 
 function nameOf(ground: Ground, { id, action }: Extract<JournalEvent, { kind: "gate.decided" }>): string {
