@@ -112,7 +112,7 @@ export const settledRefusal = (request: SettledRequest): Error => {
   return nothing(detail, hint);
 };
 
-/** What is said of something that is not there. */
+/** Error for a resource that does not exist. */
 export function missingProblem({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {
   if (on === "approval") return nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
   if (on === "grant") return nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");

@@ -123,7 +123,7 @@ export const serverFrame = z.discriminatedUnion("kind", [
     /** A client that hears nothing for so long takes the connection to be lost. */
     silenceMs: s.countSchema,
   }),
-  /** What lies between `after` and `to` and is for this reader. */
+  /** The entries between `after` and `to` that this reader gets. */
   z.strictObject({
     kind: z.literal("entries"),
     id: s.requestId,
