@@ -3,7 +3,7 @@
  * Rule: W-3.
  */
 
-import { describeFault, type Fault, isFault, lowerFirst } from "@orgate/core/vocab";
+import { describeFault, type Fault, isFault, isFaultKind, lowerFirst } from "@orgate/core/vocab";
 import * as z from "zod";
 
 /** Errors that only a wire can have, with their HTTP status. */
@@ -103,6 +103,7 @@ const titleOf = (kind: Fault["kind"]): string => kind.replaceAll("-", " ");
 
 export function problemOf(fault: Fault): Problem {
   const { kind } = fault;
+  if (!isFaultKind(kind)) return wireProblem("internal", describeFault(fault).message, "the server's log has the details");
   const { message, hint } = OF_THE_MACHINE.has(kind)
     ? { message: titleOf(kind), hint: "the server's log has the details" }
     : describeFault(fault);
