@@ -25,7 +25,7 @@ import { readBytes } from "./text-file.ts";
 export type FileInput = Readonly<{ mediaType: string; name?: string | null }> &
   Readonly<{ bytes: Uint8Array } | { base64: string } | { text: string }>;
 
-/** What was said before, with files as a caller has them. */
+/** An earlier message, with files as a caller has them. */
 export type SaidInput = Exclude<HistoryMessage, { role: "user" }> | Readonly<{ role: "user"; text: string; files?: readonly FileInput[] }>;
 
 export function toAttachments(files: readonly FileInput[]): readonly Attachment[] {

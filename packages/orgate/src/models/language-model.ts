@@ -1,6 +1,6 @@
 /**
  * Any language model of the AI SDK's interface as a model of ours: one request, one streamed answer, no loop, no retries of its own.
- * What the model brings back is untrusted, and what it throws becomes a `model-failed` fault here or nowhere.
+ * The model's output is untrusted, and an error that it throws becomes a `model-failed` fault here or nowhere.
  */
 
 import {

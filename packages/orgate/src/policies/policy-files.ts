@@ -199,7 +199,7 @@ function hiddenIn(folder: string): readonly Dirent[] {
   }
 }
 
-/** What of them lies right in a folder, or further down in which one. */
+/** Drafts that lie directly in a folder, and the subfolders that hold the others. */
 function draftsIn(below: string, drafts: readonly Draft[]): readonly Readonly<{ name: string; isFolder: boolean }>[] {
   const prefix = below === "" ? "" : `${below}/`;
   const steps = drafts.flatMap(({ path }) => (path.startsWith(prefix) ? [path.slice(prefix.length).split("/")] : []));

@@ -29,7 +29,7 @@ export type ProjectServer = Readonly<{
   /** Null where its entry is not whole. */
   server: McpServer | null;
   ignored: readonly string[];
-  /** What was accepted; null where nothing was, or what was is not there any more. */
+  /** The accepted catalogue; null where none was accepted, or its file is missing. */
   accepted: Catalogue | null;
 }>;
 
@@ -87,7 +87,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
   return { ...at, ignored, state: "usable", why: null };
 }
 
-/** What agents may name: a server, for all that was accepted of it, or one tool. */
+/** Names that agents may use: a server, for all that was accepted of it, or one tool. */
 export function serverEquipment({ servers, hub, bad }: ProjectMcp): Pick<ProjectResources, "servers" | "unusableServers"> {
   const usable = servers.flatMap(({ name, state }): readonly (readonly [string, ServerTools])[] => {
     const tools = state === "usable" ? hub.toolsOf(name) : null;

@@ -22,7 +22,7 @@ export type SkillState = "usable" | "untrusted" | "changed" | "bad" | "clash";
 
 export type ProjectSkill = Readonly<{
   name: string;
-  /** What trust is given to; null for a skill in code, which is trusted as code is. */
+  /** The subject of trust; null for a skill in code, which is trusted as code is. */
   subject: string | null;
   /** Where it is defined, for people. */
   place: string;

@@ -34,7 +34,7 @@ import { errorMessage } from "../node/error-message.ts";
 const SKILL_FILE = "SKILL.md";
 /** As others write it. */
 const LOWER_FILE = "skill.md";
-/** What a folder calls its text. */
+/** Path of a skill's text inside its folder. */
 export const findSkillFile = (files: ReadFolderFiles["files"]): string =>
   !files.has(SKILL_FILE) && files.has(LOWER_FILE) ? LOWER_FILE : SKILL_FILE;
 const MAX_FILE = 256 * 1024;

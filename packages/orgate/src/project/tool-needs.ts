@@ -1,7 +1,7 @@
 /**
- * What a manifest needs on this machine before its tool can run. A manifest that is well written is not yet one that works.
+ * Requirements of a manifest on this machine before its tool can run. A manifest that is well written is not yet one that works.
  *
- * T-26 a program that is not installed, an executor that is not there and an MCP server that the project does not have are told before a run.
+ * T-26 a program that is not installed, a missing executor and an MCP server that the project does not have are reported before a run.
  */
 import { FaultError } from "@orgate/core";
 import type { FileProblem, ManifestFile } from "@orgate/toolclad";

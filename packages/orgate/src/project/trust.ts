@@ -1,7 +1,7 @@
 /**
- * What a project brings along that could steer an agent: `AGENTS.md`, skills, MCP servers. Each needs trust on first use, pinned by digest.
+ * Resources of a project that could steer an agent: `AGENTS.md`, skills, MCP servers. Each needs trust on first use, pinned by digest.
  *
- * A-5 what is not trusted, or is no longer what was trusted, is not used.
+ * A-5 a resource that is not trusted, or has changed since it was, is not used.
  */
 
 import { readdirSync, statSync } from "node:fs";

@@ -47,7 +47,7 @@ export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOri
   };
 }
 
-/** What lacks a tool that its rules may be about is not run, so that they are not written; it may do nothing meanwhile, whatever others permit. */
+/** An agent that lacks a tool which its rules may be about does not run, so its rules are not written; it is denied everything, whatever other policies permit. */
 function forbidAll({ file }: SymbiFile, { name }: AgentDraft): AgentPolicies {
   const id = `lacking-${name}`;
   const text = `@id("${id}") @reason("the agent lacks what its file names") forbid(principal == Agent::"${name}", action, resource);`;
@@ -55,7 +55,7 @@ function forbidAll({ file }: SymbiFile, { name }: AgentDraft): AgentPolicies {
 }
 
 const PLACES = new Set(["at", "open", "opAt", "stepAt"]);
-/** What it says, wherever it stands. */
+/** The value without positions, for comparing meanings. */
 export function withoutPlaces(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlaces);
   if (typeof value !== "object" || value === null) return value;

@@ -19,12 +19,12 @@ export type SymbiAgentsOptions = Readonly<{
   root: string;
   /** Paths and globs below `root`; `agents/*.symbi` and `agents/*.dsl` unless said. */
   files?: readonly string[];
-  /** What their capabilities can name. */
+  /** Tools that their capabilities can name. */
   tools?: readonly Tool[];
   skills?: readonly Skill[];
   /** As for `cedarPolicies`: whom `user in "…"` can name. */
   groups?: Partial<Config["groups"]>;
-  /** What models cost, where a file does not say. */
+  /** Model prices, where a file has none. */
   prices?: ProjectResources["prices"];
 }>;
 

@@ -1,6 +1,6 @@
 /**
- * What `.symbi` files were found to say, remembered: the file as it was read, and its rules as Cedar (decision 0051). Both are made from text, tools and groups alone,
- * which is what they are known by; what was wrong is never kept, so it is looked at, and refused, every time.
+ * Cache of `.symbi` files: the file as it was read, and its rules as Cedar (decision 0051). Both are made from text, tools and groups alone,
+ * which are its key; a file with problems is never cached, so it is read, and refused, every time.
  *
  * R-9 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
  *     is the same agent, with the same policies and the same digest. `agents validate`, `agents explain`, `agents diff` and `policy check` read everything.
@@ -33,7 +33,7 @@ export type SymbiCache = Readonly<{
 const ROOMS = ["vocab", "agents", "gate"];
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
-/** What is remembered of this project by the person who runs it. */
+/** The person's cache for this project. */
 export const openProjectCache = (config: Pick<Config, "root">, env: Env): FileCache =>
   openFileCache({
     home: orgateHome(env),

@@ -57,7 +57,7 @@ export async function readSymbiFiles(
   return reads;
 }
 
-/** What a text was found to say, and a place to keep it. */
+/** Cached form of a text, and a way to store it. */
 export type ReadSymbiCache = Readonly<{
   read(text: string, file: string): SymbiFile | null;
   keepRead(text: string, symbi: SymbiFile): void;

@@ -1,4 +1,4 @@
-/** What an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies are. */
+/** Explains an agent's own file: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies describe. */
 
 import { FaultError } from "@orgate/core";
 import type { Screen } from "@orgate/shell/terminal";
@@ -39,7 +39,7 @@ export const explainAgent: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** What the model is told of the bodies; nothing of it runs. */
+/** Prints the procedure that the model reads; none of it runs. */
 function tellProcedure({ source: { symbi }, draft: { procedure } }: SymbiOrigin, screen: Screen): void {
   if (procedure === null) return;
   const { line: at } = symbiProblemAt(symbi, procedure.at, "", "");

@@ -54,7 +54,7 @@ export const listAgents: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** What it is told may be pages: a list has its beginning, `agents show` all of it. */
+/** Instructions may be pages long: a list has their beginning, `agents show` all of them. */
 const MOST_ABOUT = 80;
 
 export async function requireAgent(given: Given): Promise<ProjectAgent> {

@@ -1,4 +1,4 @@
-/** What a project brings along, and who trusts it. */
+/** Resources of the project that need trust, and who gave it. */
 
 import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, skillName, TRUST } from "@orgate/core";
 import { entryPages } from "@orgate/core/journal";
@@ -41,7 +41,7 @@ function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
   });
 }
 
-/** What was accepted of MCP servers stands as long as its file is what it was; `orgate mcp diff` looks at the server. */
+/** An accepted MCP catalogue stays trusted as long as its file is unchanged; `orgate mcp diff` looks at the server. */
 const catalogues = (config: Config, trusted: Trusted): readonly Candidate[] =>
   [...trusted].flatMap(([subject, { digest }]): readonly Candidate[] => {
     const server = subject.startsWith("mcp-tools:") ? subject.slice("mcp-tools:".length) : null;
@@ -131,7 +131,7 @@ const notTrusted = (subject: string): FaultError =>
     hint: "`orgate trust list` shows what is",
   });
 
-/** What somebody else wrote first is looked at before it is written again. */
+/** Reads again before every attempt: somebody else may have written first. */
 export async function appendTrust(place: OpenProjectStore, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
   const { journal } = place.store;
   const now = (): Millis => NODE.clock.now();

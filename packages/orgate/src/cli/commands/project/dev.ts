@@ -107,7 +107,7 @@ export function watchedPlaces(config: Config): readonly Watched[] {
 const OWN: ReadonlySet<string> = new Set(["orgate.toml", MCP_FILE, INSTRUCTIONS]);
 const MODULE = /\.(?:[cm]?[jt]s|toml|symbi|dsl)$/;
 
-/** What of a path or glob is one folder for sure; a path without any is a file of the project's own folder. */
+/** The folder that a path or glob certainly starts with; a path without one is a file in the project's own folder. */
 function folderOf(pattern: string): string {
   const parts = pattern.replaceAll("\\", "/").split("/").slice(0, -1);
   const glob = parts.findIndex((part) => /[*?[\]{}!]/.test(part));

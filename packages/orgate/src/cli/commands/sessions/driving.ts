@@ -143,7 +143,7 @@ function cancelledByHand(given: Given, screen: Screen): { readonly signal: Abort
 }
 
 export type LivePrinter = Readonly<{
-  /** What happened before, so that it knows which call is which. */
+  /** Reads an earlier entry, so that later ones can name their call. */
   remember(entry: Entry): void;
   on(live: Live): void;
   end(): void;

@@ -1,4 +1,4 @@
-/** What is known: added, searched, shown, forgotten, exported and imported. */
+/** Knowledge: add, search, show, forget, export and import. */
 
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -75,7 +75,7 @@ async function editing<T>(given: Given, screen: Screen, work: (editor: Knowledge
   });
 }
 
-/** What is kept for an agent that does not exist is recalled by nobody. */
+/** An item for an agent that does not exist would never be recalled. */
 function mustHaveAgent(agents: readonly Agent[], agent: string | null): void {
   if (agent === null || agents.some(({ name }) => name === agent)) return;
   throw new FaultError({ kind: "agent-missing", agent, known: agents.map(({ name }) => name) });
@@ -139,7 +139,7 @@ export const addKnowledge: RunCommand = async (given, screen) => {
   return isNothing || skipped.some(({ named }) => named) ? EXIT.failure : EXIT.success;
 };
 
-/** What a project keeps for its agents to know lies in a folder of its own. */
+/** The folder for documents that a project keeps for its agents. */
 function shelfOf(root: string): string {
   const folder = join(root, "knowledge");
   if (existsSync(folder)) return folder;

@@ -87,7 +87,7 @@ function exported(file: string, { what, stream, torn, firstBad, records }: Expor
   return { history: toHistory(state).history.filter(({ role }) => role !== "note"), labels: [...state.labels] };
 }
 
-/** What is wrong with a message is told with the file it stands in. */
+/** Adds the file's name to an error about a message in it. */
 const inFile =
   (file: string) =>
   (error: unknown): never => {
