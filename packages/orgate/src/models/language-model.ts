@@ -11,7 +11,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
-import { onAbort, untilAborted } from "../node/abort.ts";
+import { onAbort, untilAborted } from "@orgate/core/vocab";
 import { type AnswerWay, type AnswerWays, NATIVE, withAnswerWay } from "./answers.ts";
 import { classifyTrouble, type FaultContext, type ModelTrouble, type Recipient, toFault, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";

@@ -28,8 +28,8 @@ import {
   skillName,
   UNTRUSTED,
 } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { isBelow, readBytes, realPath } from "../files/text-file.ts";
-import { errorMessage } from "../node/error-message.ts";
 
 const SKILL_FILE = "SKILL.md";
 /** As others write it. */

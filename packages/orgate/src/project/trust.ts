@@ -7,9 +7,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type Digest, digestJson, type Entry, type Hash, type JournalEvent, type Principal, skillName } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { MCP_FILE, readMcpFile } from "../mcp/mcp-file.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { type ReadFolderFiles, readFolder } from "./skill-folder.ts";
 
 export const INSTRUCTIONS = "AGENTS.md";

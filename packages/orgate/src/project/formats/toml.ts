@@ -20,6 +20,7 @@ import {
   readJson,
   suggestNearest,
 } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { unusableTool } from "@orgate/toolclad";
 import * as z from "zod";
 import { type FileProblemAt, fileFault } from "../../files/file-fault.ts";
@@ -27,7 +28,6 @@ import { readTextFile } from "../../files/text-file.ts";
 import { findTomlPosition, readToml } from "../../files/toml-text.ts";
 import { matchProjectFiles, type OnLoadFault, reportFault } from "../../guard/modules.ts";
 import { findAgentPrices } from "../../models/agent-prices.ts";
-import { errorMessage } from "../../node/error-message.ts";
 import { defineReporting } from "../agent-settings.ts";
 import type { AgentFormat, FormatAgent, NamedTools } from "./format.ts";
 

@@ -15,6 +15,7 @@ import {
   readJson,
   suggestNearest,
 } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/symbi";
 import { unusableTool } from "@orgate/toolclad";
 import { fileFault } from "../../files/file-fault.ts";
@@ -22,7 +23,6 @@ import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts"
 import { readTextFile } from "../../files/text-file.ts";
 import { matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
 import { findAgentPrices } from "../../models/agent-prices.ts";
-import { errorMessage } from "../../node/error-message.ts";
 import { defineReporting } from "../agent-settings.ts";
 import type { NamedTools } from "../formats/format.ts";
 import type { SymbiSource } from "./symbi-origin.ts";

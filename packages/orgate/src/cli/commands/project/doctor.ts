@@ -5,6 +5,7 @@
 
 import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
@@ -12,7 +13,6 @@ import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import { findSilence, probeProvider } from "../../../models/probe.ts";
 import { checkProvider, PROVIDERS } from "../../../models/providers.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { type LoadedProject, loadManifests, loadProject } from "../../../project/load.ts";
 import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";

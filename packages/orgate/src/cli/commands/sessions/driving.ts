@@ -2,7 +2,7 @@
 
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { NO_USAGE } from "@orgate/core/vocab";
+import { errorMessage, NO_USAGE } from "@orgate/core/vocab";
 import { createNarrator, type Line, tokensText } from "@orgate/protocol/view";
 import {
   bell,
@@ -19,7 +19,6 @@ import {
 } from "@orgate/shell/terminal";
 import { readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
 import { assertAgentComplete } from "../../../project/agent-settings.ts";

@@ -16,6 +16,7 @@ import {
   seq,
 } from "@orgate/core";
 import { extractTerms, isKnowledgeId, itemText, toLine } from "@orgate/core/knowledge";
+import { errorMessage } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { ageText, count, EXIT, type Given, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
@@ -23,7 +24,6 @@ import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { findForgetReach } from "../../../runtime/people/forget-reach.ts";
 import {
   addDocuments,
