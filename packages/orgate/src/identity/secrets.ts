@@ -5,10 +5,10 @@
 
 import { statSync } from "node:fs";
 import { FaultError } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import type { SecretsPort } from "@orgate/toolclad";
 import { readTextFile } from "../files/text-file.ts";
 import type { Env } from "../node/env.ts";
-import { errorMessage } from "../node/error-message.ts";
 import type { SecretStore, Secrets } from "./secrets-file.ts";
 
 /** Asks a person, without showing what is typed; null: there is nobody to ask. */

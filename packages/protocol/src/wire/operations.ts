@@ -37,15 +37,15 @@ export const OPERATIONS = {
 export type Operations = typeof OPERATIONS;
 
 type Field<Key extends string, T> = Record<never, never> extends T ? Readonly<Partial<Record<Key, T>>> : Readonly<Record<Key, T>>;
-/** What a caller gives, as it may be written: what has a default may be left out. */
+/** A caller's input before decoding: fields with a default may be left out. */
 export type OperationInput<K extends OperationName> = Field<"params", z.input<Operations[K]["params"]>> &
   Field<"query", z.input<Operations[K]["query"]>> &
   (Operations[K]["body"] extends Nothing ? Readonly<{ body?: undefined }> : Readonly<{ body: z.input<Operations[K]["body"]> }>);
-/** What a handler gets, decoded. */
+/** A handler's input, decoded. */
 export type OperationRequest<K extends OperationName> = Readonly<{
   params: z.output<Operations[K]["params"]>;
   query: z.output<Operations[K]["query"]>;
   body: z.output<Operations[K]["body"]>;
 }>;
-/** What comes back; streams have none. */
+/** The response; streams have none. */
 export type OperationOutput<K extends OperationName> = Operations[K]["answers"] extends OperationAnswer<infer R> ? z.output<R> : never;

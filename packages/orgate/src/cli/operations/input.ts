@@ -66,16 +66,18 @@ export function decode(name: OperationName, fields: OperationFields): OperationR
 }
 
 export function toOperationFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {
-  if (status === 401 || status === 403) return new FaultError({ kind: "not-permitted", user: "the caller", what: name, reason: detail });
-  const [issue] = issues;
+  if (status === 401) return new FaultError({ kind: "key-bad", key: "$ORGATE_API_KEY", detail, hint });
+  if (status === 403) return new FaultError({ kind: "not-permitted", user: "$ORGATE_API_KEY", what: `call \`${name}\``, reason: detail });
+  const [issue, ...more] = issues;
   const words = issue === undefined ? null : wordFor(name, issue.path);
   if (issue !== undefined && words !== null)
     return usage(
       `${words}: ${lowerFirst(issue.message)}`,
       `\`orgate ${OPERATION_WORDS[name].cli?.command ?? ""} --help\` has every option`,
     );
-  const where = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  return usage(where === "" ? detail : `${detail} (${where})`, hint);
+  if (issue === undefined) return usage(detail, hint);
+  const others = more.map(({ path, message }) => `; \`${path}\` ${message}`).join("");
+  return usage(`${detail}${others}`, "`orgate call describe` prints the schema of every operation");
 }
 
 /** The argument or option that fills a field; null if none does. */

@@ -12,7 +12,7 @@ import { intentResult, json, type OperationResult } from "../result.ts";
 
 type Names = "approvals" | "approval" | "answer" | "grants" | "revoke" | "unknowns" | "resolve" | "deadLetters" | "dismiss";
 
-/** What waits for people. */
+/** Handlers for requests that wait for people. */
 export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
   const { store } = runtime.place;
   /** W-6. A call is its session's: who may not see that one is not shown this one. */
