@@ -15,7 +15,7 @@ import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { standingOf, type Trusted } from "./trust.ts";
+import { findTrustState, type Trusted } from "./trust.ts";
 
 export type ServerState = "usable" | "untrusted" | "changed" | "unaccepted" | "bad" | "disabled" | "clash";
 
@@ -72,7 +72,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
       found.detail,
       found.why === "disabled" ? "say `disabled: false` in its entry" : "mend its entry; `orgate mcp list` looks again",
     );
-  const stands = origin === "user" ? "trusted" : standingOf(`mcp:${name}`, digest, trusted);
+  const stands = origin === "user" ? "trusted" : findTrustState(`mcp:${name}`, digest, trusted);
   if (stands === "changed")
     return not(
       "changed",

@@ -21,7 +21,7 @@ import { readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
-import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { assertAgentComplete } from "../../../project/agent-settings.ts";
 import type { Run, RunOptions, Runtime } from "../../../runtime/api.ts";
 import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
@@ -258,6 +258,6 @@ export function requireRunnable({ agents, config }: CommandProject, env: Given["
       known: agents.map((agent) => agent.name),
       ...(session === undefined ? {} : { session }),
     });
-  mustHaveSkills(found);
+  assertAgentComplete(found);
   createModelLookup(readModelSettings(env, config.root))(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }
