@@ -122,27 +122,8 @@ export function openScheduleStore({ journal, now }: ScheduleStorePorts): Schedul
     }
   }
 
-  async function declare(declared: readonly Declared[], by: Principal, owners: "taken" | "kept" = "taken"): Promise<void> {
-    await refresh();
-    await together(declared, async (one) => {
-      const { name, from } = one;
-      if (!SCHEDULE_NAME.test(name)) throw usageFault(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
-      await change(name, (s) => {
-        const isKept = owners === "kept" && one.isOwned === false && s !== null && s.from !== null && s.state !== "removed";
-        const spec = isKept ? { ...one.spec, owner: s.spec.owner } : one.spec;
-        if (s !== null && isSame(s, spec, from)) return null;
-        return { events: [{ kind: "schedule.declared", schedule: name, spec, from, by, after: now(), carried: null }] };
-      });
-    });
-    const names = new Set(declared.map(({ name }) => name));
-    for (const { schedule, from, state } of all.values())
-      if (from !== null && state !== "removed" && !names.has(schedule))
-        await change(schedule, (s) =>
-          s === null || s.from === null || s.state === "removed"
-            ? null
-            : { events: [{ kind: "schedule.removed", schedule, by, reason: `${from} declares it no more` }] },
-        );
-  }
+  const declare = (declared: readonly Declared[], by: Principal, owners: "taken" | "kept" = "taken"): Promise<void> =>
+    declareAll({ all, refresh, change, now }, declared, by, owners);
 
   let expected: readonly Declared[] | null = null;
   async function recordExpected(by: Principal): Promise<void> {
@@ -162,6 +143,39 @@ export function openScheduleStore({ journal, now }: ScheduleStorePorts): Schedul
     change,
     declare,
   };
+}
+
+/** Z-2. Records what is new or changed, once, whoever starts first; removes what no file declares any more. */
+async function declareAll(
+  {
+    all,
+    refresh,
+    change,
+    now,
+  }: Pick<ScheduleStore, "refresh" | "change"> & Readonly<{ all: ReadonlyMap<string, StandingSchedule>; now(): Millis }>,
+  declared: readonly Declared[],
+  by: Principal,
+  owners: "taken" | "kept",
+): Promise<void> {
+  await refresh();
+  await together(declared, async (one) => {
+    const { name, from } = one;
+    if (!SCHEDULE_NAME.test(name)) throw usageFault(`\`${name}\` cannot name a schedule`, "use 1 to 64 of A-Z, a-z, 0-9, `_` and `-`");
+    await change(name, (s) => {
+      const isKept = owners === "kept" && one.isOwned === false && s !== null && s.from !== null && s.state !== "removed";
+      const spec = isKept ? { ...one.spec, owner: s.spec.owner } : one.spec;
+      if (s !== null && isSame(s, spec, from)) return null;
+      return { events: [{ kind: "schedule.declared", schedule: name, spec, from, by, after: now(), carried: null }] };
+    });
+  });
+  const names = new Set(declared.map(({ name }) => name));
+  for (const { schedule, from, state } of all.values())
+    if (from !== null && state !== "removed" && !names.has(schedule))
+      await change(schedule, (s) =>
+        s === null || s.from === null || s.state === "removed"
+          ? null
+          : { events: [{ kind: "schedule.removed", schedule, by, reason: `${from} declares it no more` }] },
+      );
 }
 
 function asIfDeclared({ name, spec, from }: Declared, now: Millis): StandingSchedule {

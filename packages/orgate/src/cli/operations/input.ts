@@ -1,7 +1,7 @@
 /** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
 import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, type Problem, unreadable } from "@orgate/protocol";
-import { type CliField, OPERATION_WORDS } from "@orgate/protocol/words";
+import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import * as z from "zod";
 import type { Given } from "../../terminal/command.ts";
 import { positive } from "../commands/project/looking.ts";
@@ -9,18 +9,19 @@ import { positive } from "../commands/project/looking.ts";
 /** The input of an operation, before its schemas have read it. */
 export type OperationFields = Readonly<{ params: JsonObject; query: JsonObject; body: JsonObject | undefined }>;
 
-export function readFields(name: OperationName, given: Given): JsonObject {
-  const { cli } = OPERATION_WORDS[name];
-  const args = (cli?.args ?? []).map((field, i) => entry(field.field ?? field.value, field, field.value, given.args[i] ?? null));
-  const options = Object.entries(cli?.options ?? {}).map(([option, field]) => {
+export function readFields({ args: words = [], options: flags = {}, fixed = {} }: CliWords, given: Given): JsonObject {
+  const args = words.map((field, i) => entry(field.field ?? field.value, field, field.value, given.args[i] ?? null));
+  const options = Object.entries(flags).map(([option, field]) => {
     const text = field.as === "flag" ? (given.flag(option) ? "true" : null) : given.text(option);
     return entry(field.field ?? option, field, `--${option}`, text);
   });
-  return Object.fromEntries([...args, ...options].flat());
+  return { ...Object.fromEntries([...args, ...options].flat()), ...fixed };
 }
 
 function entry(name: string, field: CliField, what: string, given: string | null): readonly (readonly [string, Json])[] {
   const text = given ?? field.default ?? null;
+  if (text === null && field.required === true)
+    throw usage(`${what} is missing`, what === "--reason" ? "say why: the journal keeps it" : `it is ${field.help}`);
   return text === null ? [] : [[name, toValue(field, what, text)]];
 }
 

@@ -4,7 +4,7 @@
  */
 import { FaultError, isFault, type JsonObject } from "@orgate/core";
 import { type CallableOperation, MOST_PAGE, OPERATIONS, type Operation, type OperationName, type OperationOutput } from "@orgate/protocol";
-import { OPERATION_WORDS } from "@orgate/protocol/words";
+import { type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import * as z from "zod";
 import { EXIT, type Given, type RunCommand } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
@@ -23,9 +23,9 @@ export type OperationView<K extends OperationName, V = OperationOutput<K>> = Rea
 }>;
 
 export const runOperation =
-  <K extends OperationName, V>(name: K, view: OperationView<K, V>): RunCommand =>
+  <K extends OperationName, V>(name: K, words: CliWords, view: OperationView<K, V>): RunCommand =>
   async (given, screen) => {
-    const input = readFields(name, given);
+    const input = readFields(words, given);
     const show = async (call: CallOperation, local: LocalOperations | null): Promise<number> => {
       const value = (await collect(call, name, input)) as OperationOutput<K>; // an operation's result fits its own schema (W-4)
       const at: Viewing = { given, screen };

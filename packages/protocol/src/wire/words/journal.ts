@@ -5,6 +5,7 @@ export const journalWords = tagged("journal", {
   verify: get({
     path: "/journal/verify",
     act: { kind: "read-journal", on: "project" },
+    inCommand: "journal verify",
     summary: "Verify every hash, chain and seal of the journal.",
   }),
   verifying: get({
@@ -44,6 +45,7 @@ export const journalWords = tagged("journal", {
   export: get({
     path: "/journal/export",
     act: { kind: "read-journal", on: "project" },
+    inCommand: "journal export",
     summary: "Export the journal, or one session with its proof, as lines of JSON.",
   }),
 });
