@@ -168,8 +168,8 @@ export const knownCommands: readonly CommandSpec[] = [
 
 export const breakersCommands: readonly CommandSpec[] = [
   operationCommand("breakers", async () => (await import("../commands/people/breakers.ts")).listBreakers),
-  operationCommand("setBreaker", async () => (await import("../commands/people/breakers.ts")).setBreaker),
-  operationCommand("setBreaker", async () => (await import("../commands/people/breakers.ts")).setBreaker, "breakers reset"),
+  operationCommand("setBreaker", async () => (await import("../commands/people/breakers.ts")).viewBreaker),
+  operationCommand("setBreaker", async () => (await import("../commands/people/breakers.ts")).viewBreaker, "breakers reset"),
 ];
 
 export const deadLettersCommands: readonly CommandSpec[] = [

@@ -31,7 +31,7 @@ const rowOf =
     b.reason,
   ];
 
-export const setBreaker: OperationView<"setBreaker"> = {
+export const viewBreaker: OperationView<"setBreaker"> = {
   follow: async (value, { given, screen, runtime }) => {
     const { breaker } = value;
     if (given.flag("anyway") && unknownBreaker(runtime.inspect.agents, [], breaker, "") !== null)
