@@ -32,7 +32,7 @@ const core = (path: string) => `packages/core/src/${path}`;
 const host = (path: string) => `packages/orgate/src/${path}`;
 
 describe("the rooms of core", () => {
-  const phases = ["reason", "gate", "observe", "journal", "inbox", "agents", "contracts", "knowledge", "permit", "act"];
+  const phases = ["reason", "gate", "observe", "journal", "inbox", "agents", "knowledge", "permit", "act"];
 
   test.each([...phases, "loop"])("R-1 vocab may not import %s", (room) => {
     expect(objections(core("vocab/a.ts"), `import { a } from "../${room}/index.ts";`)).toEqual([
@@ -166,6 +166,15 @@ describe("symbi", () => {
     expect(objections(symbi("a.ts"), 'import "node:fs";')).toEqual(["symbi runs anywhere: `node:` modules arrive through ports"]);
     expect(objections(symbi("a.ts"), "await import(name);")).toHaveLength(1);
     expect(objections(core("gate/a.ts"), 'import { a } from "@orgate/symbi";')).toEqual(["`packages/core` may not import `@orgate/symbi`"]);
+  });
+
+  test("R-1 the contracts of toolclad run anywhere; what runs programs does not", () => {
+    const known = { ...manifests, "packages/toolclad": { name: "@orgate/toolclad", dependencies: { "@orgate/core": "0.1.0" } } };
+    const found = (path: string, source: string) =>
+      findingsIn(`packages/toolclad/src/${path}`, source, known).map(({ message }) => message);
+    expect(found("contract/a.ts", 'import "node:fs";')).toEqual(["toolclad/contract runs anywhere: `node:` modules arrive through ports"]);
+    expect(found("running/a.ts", 'import "node:fs"; import { a } from "@orgate/core/vocab";')).toEqual([]);
+    expect(found("running/a.ts", 'import { a } from "orgate";')).toEqual(["`packages/toolclad` may not import `orgate`"]);
   });
 
   test("R-1 a package that is in no table imports nothing of ours", () => {

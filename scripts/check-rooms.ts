@@ -18,9 +18,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   journal: ["vocab"],
   inbox: ["vocab"],
   agents: ["vocab"],
-  contracts: ["vocab"],
   knowledge: ["vocab"],
-  loop: ["vocab", "reason", "gate", "permit", "act", "observe", "journal", "inbox", "agents", "contracts", "knowledge"],
+  loop: ["vocab", "reason", "gate", "permit", "act", "observe", "journal", "inbox", "agents", "knowledge"],
 };
 const ALL_ROOMS = [...Object.keys(ROOMS), "testing"];
 /** Rooms whose types, and only types, may be named. `redeem` is handed to `act` by the driver. */
@@ -33,11 +32,18 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "packages/core": [],
   "packages/protocol": ["packages/core"],
   "packages/symbi": ["packages/core"],
+  "packages/toolclad": ["packages/core"],
   "packages/console": ["packages/core", "packages/protocol"],
-  "packages/orgate": ["packages/core", "packages/protocol", "packages/symbi"],
+  "packages/orgate": ["packages/core", "packages/protocol", "packages/symbi", "packages/toolclad"],
 };
-/** Packages that run anywhere: no `node:` module, no computed import. */
-const ANYWHERE: readonly string[] = ["packages/core", "packages/protocol", "packages/symbi"];
+/** Folders that run anywhere: no `node:` module, no computed import. */
+const ANYWHERE: readonly string[] = [
+  "packages/core/src/",
+  "packages/protocol/src/",
+  "packages/symbi/src/",
+  "packages/toolclad/src/contract/",
+];
+const anywhereIn = (file: string): string | undefined => ANYWHERE.find((folder) => file.startsWith(folder));
 
 const TURNSTILE = "packages/core/src/permit/turnstile.ts";
 const COMMITS = "packages/core/src/loop/commit.ts";
@@ -87,11 +93,15 @@ export function findingsIn(file: string, source: string, manifests: Manifests): 
 }
 
 function computed(file: string): string | null {
-  const home = ANYWHERE.find((folder) => file.startsWith(`${folder}/src/`));
+  const home = anywhereIn(file);
   return home === undefined || isTest(file) ? null : `${nameOf(home)} may not import a computed name: nothing could check it`;
 }
 
-const nameOf = (folder: string): string => folder.slice("packages/".length);
+const nameOf = (folder: string): string =>
+  folder
+    .replace(/^packages\//, "")
+    .replace("/src/", "/")
+    .replace(/\/$/, "");
 
 function objection(use: Use): string | null {
   return use.specifier.startsWith(".") ? objectionToFile(use) : objectionToPackage(use);
@@ -129,7 +139,8 @@ function objectionToPackage(use: Use): string | null {
   const home = packageOf(file, use.manifests);
   if (specifier.startsWith("node:")) {
     if (isTest(file)) return null;
-    if (ANYWHERE.includes(home)) return `${nameOf(home)} runs anywhere: \`node:\` modules arrive through ports`;
+    const anywhere = anywhereIn(file);
+    if (anywhere !== undefined) return `${nameOf(anywhere)} runs anywhere: \`node:\` modules arrive through ports`;
     return home === "packages/console" ? "the console runs in a browser: no `node:` modules" : null;
   }
   if (specifier.startsWith("/") || /^[a-z]+:/.test(specifier)) return `\`${specifier}\` is neither a package nor a file beside this one`;

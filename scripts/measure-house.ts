@@ -248,7 +248,6 @@ const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["terminal"],
     ["store"],
     ["identity"],
-    ["toolclad"],
     ["models", "tools", "mcp", "knowledge"],
     ["policies"],
     ["coordinator"],
@@ -263,6 +262,7 @@ const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["."],
   ],
   "packages/protocol": [["view", "wire"]],
+  "packages/toolclad": [["contract"], ["running"], ["tool"], ["."]],
   "packages/console": [["assets"], ["state"], ["routing"], ["link"], ["parts"], ["screens"], ["app"], ["."]],
 };
 

@@ -57,3 +57,7 @@ test("an approval over `/ws/v1` enters what the second walk lists, in its order"
 test("a delivery enters what the third walk lists, in its order", { timeout: 120_000 }, () => {
   expect(traced(3, [join(root, "scripts/fixtures/walk-webhook.ts")])).toEqual(listed(3));
 });
+
+test("a session whose process died enters what the fourth walk lists, in its order", { timeout: 120_000 }, () => {
+  expect(traced(4, [join(root, "scripts/fixtures/walk-lost-call.ts")])).toEqual(listed(4));
+});

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
-import { type Access, openCoordinator, socketsOf } from "orgate/server";
+import { type Access, openCoordinator, openSockets } from "orgate/server";
 import { WebSocketServer } from "ws";
 
 const delayMs = Number(process.argv[2] ?? 0);
@@ -46,7 +46,7 @@ const at = await openCoordinator({
   version: "0",
   describe: () => ({}),
   bounds: { burst: 1e9, perSecond: 1e9 },
-  more: (front) => ({ talks: socketsOf(front, access, () => {}).talks }),
+  more: (front, operations) => ({ talks: openSockets(front, operations, access, () => {}).talks }),
 });
 
 const bareHttp = createServer((_, response) => {

@@ -1,7 +1,7 @@
 /** A server around your own runtime: the API, the probes and the sockets, with callers that your own code knows. */
 import { join } from "node:path";
 import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
-import { type Access, openCoordinator, socketsOf } from "orgate/server";
+import { type Access, openCoordinator, openSockets } from "orgate/server";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const folder = temporaryFolder();
@@ -41,7 +41,7 @@ const server = await openCoordinator({
   port: 0,
   version: "1.0.0",
   describe: () => ({}),
-  more: (front) => socketsOf(front, access, () => {}), // /ws/v1, server-sent events, useChat
+  more: (front, operations) => openSockets(front, operations, access, () => {}), // /ws/v1, server-sent events, useChat
 });
 
 const answer = await fetch(`${server.url}/api/v1/agents/greeter/execute`, {

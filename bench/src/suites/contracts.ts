@@ -1,13 +1,6 @@
 /** What it costs to check the arguments of a manifest's call, and to build what runs. The floor is Zod on a plain object of the same shape. */
 import type { JsonObject } from "@orgate/core";
-import {
-  type Contract,
-  type ContractScope,
-  createContract,
-  decodeManifest,
-  decodeScope,
-  type InvocationContext,
-} from "@orgate/core/contracts";
+import { type Contract, type ContractScope, createContract, decodeManifest, decodeScope, type InvocationContext } from "@orgate/toolclad";
 import * as z from "zod";
 import { type Contender, compare, type Effort, ratio } from "../measure.ts";
 import { digits, type Report } from "../report.ts";

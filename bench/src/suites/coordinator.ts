@@ -164,7 +164,14 @@ export async function chatRoundTrip({ turns, rounds }: { readonly turns: number;
       floors.push((performance.now() - began) * 1_000);
       const ended = until(ours, (text) => text.includes('"turn.ended"'));
       began = performance.now();
-      ours.send(JSON.stringify({ kind: "chat", id: `c${said}`, agent: "clerk", session: null, text: `hello ${said}` }));
+      ours.send(
+        JSON.stringify({
+          kind: "call",
+          id: `c${said}`,
+          operation: "execute",
+          input: { params: { agent: "clerk" }, body: { input: `hello ${said}`, waitMs: 0 } },
+        }),
+      );
       await ended;
       mine.push((performance.now() - began) * 1_000);
     }

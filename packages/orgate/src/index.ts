@@ -9,6 +9,8 @@ export type {
   StandingHalt,
   WrittenEntry,
 } from "@orgate/core/journal";
+export type { Protection, Sandbox, SandboxOptions } from "@orgate/toolclad/running";
+export { type HostRunning, type HostRunningOptions, hostRunning } from "@orgate/toolclad/running";
 export { type FileInput, fileAt, type SaidInput, toAttachments } from "./files/file-input.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./guard/path-guard.ts";
 export { openKnowledge } from "./knowledge/sqlite.ts";
@@ -75,8 +77,5 @@ export type { FollowOptions, Subscribe, TextPreview } from "./runtime/subscribe.
 export { openRequestKeys } from "./store/idempotency-keys.ts";
 export { openReadStore, type ReadStore } from "./store/journal.ts";
 export { createPerson, openPerson, type Person, signIntent } from "./store/keyring.ts";
-export { type HostRunning, type HostRunningOptions, hostRunning } from "./toolclad/running/running.ts";
-export type { Sandbox, SandboxOptions } from "./toolclad/running/sandbox.ts";
-export type { Protection } from "./toolclad/running/sandbox-bubblewrap.ts";
 export { type FileToolsOptions, fileTools } from "./tools/file-tools.ts";
 export { type FolderFiles, type FolderFilesOptions, folderFiles } from "./tools/folder-files.ts";

@@ -2,7 +2,7 @@ import { type ClientRequest, createClient, type Link } from "@orgate/protocol";
 import { expect, test } from "vitest";
 import { createHub, type HubPorts } from "./hub.ts";
 
-const LINK: Link = { follow: () => () => {}, ask: () => new Promise(() => {}), close: () => {} };
+const LINK: Link = { follow: () => () => {}, call: () => new Promise(() => {}), history: () => new Promise(() => {}), close: () => {} };
 const ME = { principal: { kind: "user", id: "ana" }, agents: null, actions: null, expiresAt: null };
 
 /** A server that loses so many requests, and then answers with `body`. */

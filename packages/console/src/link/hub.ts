@@ -15,14 +15,12 @@ import {
   createClient,
   type Item,
   type Link,
-  type LinkRequest,
   type LinkState,
   OPERATIONS,
   type OperationInput,
   type OperationOutput,
   openLink,
   type Problem,
-  type Reply,
 } from "@orgate/protocol";
 import { type Cell, cell, type Watched } from "../state/cell.ts";
 import { dial, later, makeId, retryDelayMs, transport, UNREACHABLE } from "./browser.ts";
@@ -45,8 +43,8 @@ export type Hub = Readonly<{
     input: OperationInput<K>,
     options?: Readonly<{ key?: string; signal?: AbortSignal }>,
   ): Promise<Called<OperationOutput<K>>>;
-  /** Sends an intent over the link until it is answered; the server acts on it once. */
-  send(frame: LinkRequest): Promise<Reply>;
+  /** Calls over the link: sent until they are answered, done once. */
+  link: Pick<Link, "call">;
   /** Calls back with every entry from now on that this person may see. Returns how to stop. */
   listen(items: (items: readonly Item[]) => void): () => void;
   /** Follows one session until it is released. */
@@ -124,9 +122,9 @@ class ServerHub implements Hub {
     }
   }
 
-  send(frame: LinkRequest): Promise<Reply> {
-    return this.#link?.ask(frame) ?? Promise.resolve({ kind: "error", id: null, problem: UNREACHABLE });
-  }
+  readonly link: Hub["link"] = {
+    call: (...call) => this.#link?.call(...call) ?? Promise.resolve({ kind: "problem", problem: UNREACHABLE }),
+  };
 
   listen(items: (items: readonly Item[]) => void): () => void {
     this.#listeners.add(items);

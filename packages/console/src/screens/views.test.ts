@@ -19,7 +19,7 @@ const hub: Hub = {
   begin: never,
   leave: never,
   call: never,
-  send: never,
+  link: { call: never },
   listen: () => () => {},
   session: never,
 };

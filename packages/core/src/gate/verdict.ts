@@ -105,17 +105,17 @@ const uidText = (uid: Uid): string => `${uid.type}::${JSON.stringify(short(uid.i
 const ORDER: readonly Verdict["kind"][] = ["allow", "modify", "defer", "ask", "deny"];
 
 /** T-29 two answers about one call: the stricter holds, with the reasons of both; questions of both are asked. */
-export function combineDecisions(own: Decision, leave: Decision, slice: Digest): Decision {
-  const read = { ...leave.read, ...own.read };
-  return { verdict: stricter(own.verdict, leave.verdict), slice, read, shadow: own.shadow ?? leave.shadow };
+export function combineDecisions(own: Decision, unsandboxed: Decision, slice: Digest): Decision {
+  const read = { ...unsandboxed.read, ...own.read };
+  return { verdict: stricter(own.verdict, unsandboxed.verdict), slice, read, shadow: own.shadow ?? unsandboxed.shadow };
 }
 
-function stricter(own: Verdict, leave: Verdict): Verdict {
+function stricter(own: Verdict, unsandboxed: Verdict): Verdict {
   if (own.kind === "deny") return own;
-  if (leave.kind === "deny") return { ...leave, reason: `it runs without a sandbox, and ${leave.reason}` };
+  if (unsandboxed.kind === "deny") return { ...unsandboxed, reason: `it runs without a sandbox, and ${unsandboxed.reason}` };
   if (own.kind === "modify") return own; // it is gated again as it then is (G-7)
-  const because = [...new Set([...own.because, ...leave.because])];
-  if (own.kind === "ask" && leave.kind === "ask") return { ...own, because, asks: [...own.asks, ...leave.asks] };
-  const chosen = ORDER.indexOf(leave.kind) > ORDER.indexOf(own.kind) ? leave : own;
+  const because = [...new Set([...own.because, ...unsandboxed.because])];
+  if (own.kind === "ask" && unsandboxed.kind === "ask") return { ...own, because, asks: [...own.asks, ...unsandboxed.asks] };
+  const chosen = ORDER.indexOf(unsandboxed.kind) > ORDER.indexOf(own.kind) ? unsandboxed : own;
   return { ...chosen, because };
 }

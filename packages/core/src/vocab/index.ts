@@ -1,3 +1,4 @@
+export * from "./abort.ts";
 export * from "./action-id.ts";
 export * from "./attachment.ts";
 export * from "./context.ts";
@@ -27,6 +28,7 @@ export * from "./text/base64.ts";
 export * from "./text/canonical.ts";
 export * from "./text/coverage.ts";
 export * from "./text/duration.ts";
+export * from "./text/error-message.ts";
 export * from "./text/halt.ts";
 export * from "./text/hidden.ts";
 export * from "./text/json-text.ts";

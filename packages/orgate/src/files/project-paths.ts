@@ -5,7 +5,7 @@
  */
 import { accessSync, constants, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, relative, sep } from "node:path";
-import type { ProjectPaths } from "@orgate/core/contracts";
+import type { ProjectPaths } from "@orgate/toolclad";
 import { isBelow, realPath } from "./text-file.ts";
 
 /** `hidden` are folders and files that no argument may lead to, there or not. */

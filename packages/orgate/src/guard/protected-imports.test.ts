@@ -17,10 +17,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { JsonObject, Tool, ToolContext } from "@orgate/core";
+import { sandbox } from "@orgate/toolclad/sandbox";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { quietly, shell } from "../toolclad/running/fixtures/programs.ts";
-import { sandbox } from "../toolclad/running/sandbox.ts";
 import { fileTools } from "../tools/file-tools.ts";
+import { quietly, shell } from "./fixtures/programs.ts";
 import { pathGuard } from "./path-guard.ts";
 
 const MAIN = fileURLToPath(new URL("../../bin/orgate.js", import.meta.url));

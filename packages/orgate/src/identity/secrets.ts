@@ -5,6 +5,7 @@
 
 import { statSync } from "node:fs";
 import { FaultError } from "@orgate/core";
+import type { SecretsPort } from "@orgate/toolclad";
 import { readTextFile } from "../files/text-file.ts";
 import type { Env } from "../node/env.ts";
 import { errorMessage } from "../node/error-message.ts";
@@ -14,7 +15,7 @@ import type { SecretStore, Secrets } from "./secrets-file.ts";
 export type AskHidden = ((question: string) => Promise<string>) | null;
 
 /** Values by name; throws with what to do when one is not there. */
-export type SecretsPort = Readonly<{ take(names: readonly string[]): Promise<Secrets> }>;
+export type { SecretsPort } from "@orgate/toolclad";
 
 export const PASSPHRASE = "ORGATE_SECRETS_PASSPHRASE";
 export const KEY_FILE = "ORGATE_SECRETS_KEY_FILE";

@@ -5,7 +5,7 @@
  *      signs in, where tokens are had): it is reached as an HTTP tool would reach it, by the addresses that were checked, with every redirect
  *      checked again, and inside the own network only where the entry names it.
  */
-import type { HttpInvocation, InvocationResult, RunOptions } from "@orgate/core/contracts";
+import type { HttpInvocation, InvocationResult, RunOptions } from "@orgate/toolclad";
 import type { McpTransport } from "./config.ts";
 
 /** How the hosts that a server names are reached. */

@@ -1,6 +1,6 @@
 /** All MCP servers of one process: their links, and the tools of what was accepted. Nothing is connected before it is called. */
 import type { Hash, Tool } from "@orgate/core";
-import type { InvocationResult, McpInvocation, RunOptions } from "@orgate/core/contracts";
+import type { InvocationResult, McpInvocation, RunOptions } from "@orgate/toolclad";
 import type { Env } from "../node/env.ts";
 import { type Catalogue, readCatalogue } from "./catalogue.ts";
 import type { McpClientSettings } from "./client.ts";

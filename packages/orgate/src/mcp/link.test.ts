@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { callId, callKey, epoch, type Json, type JsonObject, sessionId, type Tool, type ToolContext } from "@orgate/core";
-import type { InvocationResult } from "@orgate/core/contracts";
+import type { InvocationResult } from "@orgate/toolclad";
 import { afterEach, describe, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { compareCatalogues, differenceText, offeredDigest } from "./catalogue.ts";

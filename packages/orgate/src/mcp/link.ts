@@ -10,7 +10,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, describeFault, FaultError, type Hash, type JsonObject } from "@orgate/core";
-import type { InvocationResult, McpInvocation } from "@orgate/core/contracts";
+import type { InvocationResult, McpInvocation } from "@orgate/toolclad";
 import { untilAborted } from "../node/abort.ts";
 import type { Env } from "../node/env.ts";
 import { errorMessage } from "../node/error-message.ts";

@@ -6,7 +6,7 @@
  * Rules: T-3, T-9.
  */
 import { defineTool, describeFault, escapeHidden, FaultError, type Json, type JsonObject, type Tool, type ToolContext } from "@orgate/core";
-import type { InvocationResult } from "@orgate/core/contracts";
+import type { InvocationResult } from "@orgate/toolclad";
 import { type CatalogueEntry, truncate, type UsableTool } from "./catalogue.ts";
 import type { Progress } from "./client.ts";
 import type { ToolOverride } from "./config.ts";

@@ -1,2 +1,1 @@
-/** Text of anything that was thrown. */
-export const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export { errorMessage } from "@orgate/core/vocab";

@@ -17,7 +17,7 @@ import { refusal } from "./refusal.ts";
 /** `user` asks. */
 export type AboutAct = Readonly<{ params: unknown; body: unknown; user: string }>;
 
-const textIn = (from: unknown, name: string): string | null => {
+export const textIn = (from: unknown, name: string): string | null => {
   if (typeof from !== "object" || from === null || !Object.hasOwn(from, name)) return null;
   const value: unknown = Reflect.get(from, name);
   return typeof value === "string" ? value : null;

@@ -3,13 +3,14 @@
  * server calls it for a request, the command line for a command.
  * Rule: W-6.
  */
-import { FaultError } from "@orgate/core";
+import { FaultError, isSessionId } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
+import { findNewestEntry, readIntentId } from "../runtime/delivery.ts";
 import { type Act, act, type Caller, type Permissions } from "./access.ts";
 import { actionOutOfScope } from "./access-limits.ts";
-import { type AboutAct, findAct, refusalFor } from "./acts.ts";
-import type { Idempotency, IdempotencyKey } from "./idempotency.ts";
+import { type AboutAct, findAct, refusalFor, textIn } from "./acts.ts";
+import type { GivenAnswer, Idempotency, IdempotencyKey, Replied } from "./idempotency.ts";
 import { refusal } from "./refusal.ts";
 import type { OperationResult } from "./result.ts";
 
@@ -78,14 +79,21 @@ export const toCall = (
 
 export class OperationExecutor {
   readonly #options: OperationExecutorOptions;
+  #handlers: OperationHandlers;
 
   constructor(options: OperationExecutorOptions) {
     this.#options = options;
+    this.#handlers = options.handlers;
+  }
+
+  /** Adds operations of a surface that needs the executor itself. */
+  offer(handlers: OperationHandlers): void {
+    this.#handlers = { ...this.#handlers, ...handlers };
   }
 
   /** Throws where nothing here offers the operation. */
   mustOffer(name: OperationName): void {
-    if (this.#options.handlers[name] === undefined)
+    if (this.#handlers[name] === undefined)
       throw refusal(wireProblem("unavailable", "this server does not offer that operation", "its description lists the ones it has"));
   }
 
@@ -93,7 +101,7 @@ export class OperationExecutor {
   async execute(demand: OperationDemand): Promise<ExecutedOperation> {
     this.mustOffer(demand.name);
     const operation: Operation = OPERATIONS[demand.name];
-    const handler = this.#options.handlers[demand.name] as AnyHandler;
+    const handler = this.#handlers[demand.name] as AnyHandler;
     const call = this.#toCall(demand);
     if (operation.idempotencyKey) return this.#executeOnce(demand, operation, call, handler);
     return this.#decided(demand.caller, operation, call, {
@@ -144,8 +152,17 @@ export class OperationExecutor {
           if (result.kind !== "json") throw new Error("an operation with an idempotency key returns JSON");
           return { status: operation.status, value: result.value, passing: result.isProvisional ?? false };
         }),
-      repeated: () => once.kept(given),
+      repeated: async () => (await once.kept(given)) ?? this.#findEarlier(given, operation, params),
     });
     return { status: replied.status, result: { kind: "json", value: replied.value } };
+  }
+
+  /** W-5. A crash may come between the entry that an intent became and the stored answer: the entry is the answer. */
+  async #findEarlier(given: GivenAnswer, { status }: Operation, params: unknown): Promise<Replied | null> {
+    const intent = this.#options.once.begun(given);
+    const session = textIn(params, "session") ?? "";
+    if (intent === null || !isSessionId(session)) return null;
+    const entry = await findNewestEntry(this.#options.runtime.place.store.journal, session, (event) => readIntentId(event) === intent);
+    return entry === null ? null : { status, value: { session, entry, halted: null }, passing: true };
   }
 }

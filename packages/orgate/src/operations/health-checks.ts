@@ -5,9 +5,9 @@
  *     is not about to go. Both are for anybody, and tell no more than which check failed.
  */
 import { type Gate, isFault } from "@orgate/core";
+import { programWarnings } from "@orgate/toolclad/running";
 import { isPolicies } from "../policies/policies.ts";
 import type { Runtime } from "../runtime/api.ts";
-import { programWarnings } from "../toolclad/program-warnings.ts";
 import { errorText, type Log } from "./logs.ts";
 
 export type Check = Readonly<{ name: string; ok: boolean; detail: string }>;

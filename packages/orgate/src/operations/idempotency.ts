@@ -35,6 +35,8 @@ export type Replied = Readonly<{ status: number; value: unknown; passing: boolea
 export type Idempotency = Readonly<{
   /** What was answered under this key before; null where nothing was. */
   kept(given: GivenAnswer): Promise<Replied | null>;
+  /** The intent of a request that was begun under this key; null where the key was not used. */
+  begun(given: GivenAnswer): IntentId | null;
   done(given: GivenAnswer, work: (key: IdempotencyKey) => Promise<Replied>): Promise<Replied>;
 }>;
 export type IdempotencyKey = Readonly<{
@@ -46,6 +48,7 @@ export type IdempotencyKey = Readonly<{
   again: boolean;
 }>;
 
+const intentUnder = (id: string): IntentId => intentId(`k-${id.slice(0, 40)}`);
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 export function openIdempotency(keys: Keys, now: () => number): Idempotency {
@@ -68,6 +71,13 @@ export function openIdempotency(keys: Keys, now: () => number): Idempotency {
       mustBeSame(running.digest, digest);
       return running.reply;
     },
+    begun(given) {
+      const { id, digest } = readKey(given);
+      const found = keys.find(id);
+      if (found === null) return null;
+      mustBeSame(found.digest, digest);
+      return intentUnder(id);
+    },
     async done(given, work) {
       const { id, digest } = readKey(given);
       const running = underWay.get(id);
@@ -79,7 +89,7 @@ export function openIdempotency(keys: Keys, now: () => number): Idempotency {
       if (found !== null) return found;
       const again = keys.find(id) !== null;
       mustBeSame(keys.begin(id, digest, now()), digest);
-      const reply = work({ intent: intentId(`k-${id.slice(0, 40)}`), external: `key-${id.slice(0, 40)}`, again });
+      const reply = work({ intent: intentUnder(id), external: `key-${id.slice(0, 40)}`, again });
       underWay.set(id, { digest, reply });
       try {
         const replied = await reply;

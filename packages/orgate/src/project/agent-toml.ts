@@ -24,6 +24,7 @@ import {
   suggestNearest,
   type Tool,
 } from "@orgate/core";
+import { unusableTool } from "@orgate/toolclad";
 import * as z from "zod";
 import { type FileProblemAt, fileFault } from "../files/file-fault.ts";
 import { readTextFile } from "../files/text-file.ts";
@@ -31,7 +32,6 @@ import { findTomlPosition, readToml } from "../files/toml-text.ts";
 import { importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
 import { findAgentPrices, type PriceList } from "../models/agent-prices.ts";
 import { errorMessage } from "../node/error-message.ts";
-import { unusableTool } from "../toolclad/unusable-tool.ts";
 import { defineTelling } from "./agent-settings.ts";
 
 const MAX_BYTES = 256 * 1024;

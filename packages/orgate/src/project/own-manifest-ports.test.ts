@@ -1,4 +1,4 @@
-import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/core/contracts";
+import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/toolclad";
 import { describe, expect, test } from "vitest";
 import { type FindSecret, heldToContract, secretsBy } from "./own-manifest-ports.ts";
 

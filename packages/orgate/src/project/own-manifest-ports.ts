@@ -1,6 +1,6 @@
 /** Ports of manifest tools that a program brings: where secrets come from, and what runs a program or a request. Both are held to their contract. */
 import { FaultError } from "@orgate/core";
-import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/core/contracts";
+import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/toolclad";
 import type { SecretsPort } from "../identity/secrets.ts";
 
 /** The value of a secret by its name; undefined where there is none. */

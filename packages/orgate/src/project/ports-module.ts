@@ -1,7 +1,7 @@
 /** The module that `[ports]` of `orgate.toml` names. Here: where it lies, and the parts that agents and manifest tools are built with. */
 import { realpathSync } from "node:fs";
 import type { SkillPrompter } from "@orgate/core";
-import type { InvocationRunner } from "@orgate/core/contracts";
+import type { InvocationRunner } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
 import { fileFault } from "../files/file-fault.ts";
 import { importModule, matchProjectFiles } from "../guard/modules.ts";

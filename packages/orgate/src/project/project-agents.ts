@@ -17,6 +17,7 @@ import {
 } from "@orgate/core";
 import { readAllEntries } from "@orgate/core/journal";
 import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/symbi";
+import { isUnusableTool } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
@@ -27,7 +28,6 @@ import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openReadOnlyStore } from "../store/open-read-only.ts";
 import { hiddenPrompt } from "../terminal/hidden-prompt.ts";
-import { isUnusableTool } from "../toolclad/unusable-tool.ts";
 import { loadAgents } from "./agent-modules.ts";
 import { loadCodeSkills, loadTomlAgents, loadToolBox } from "./agent-toml.ts";
 import { loadBuildPorts } from "./ports-module.ts";

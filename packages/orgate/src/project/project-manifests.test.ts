@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { isFault, toCanonicalJson } from "@orgate/core";
-import type { McpInvocation } from "@orgate/core/contracts";
 import { caseSchema, toCaseAction, toCaseFacts } from "@orgate/core/gate";
+import type { McpInvocation } from "@orgate/toolclad";
 import { afterEach, describe, expect, test } from "vitest";
 import { openProject } from "../config/project-toml.ts";
 import { openPolicies } from "../policies/policies.ts";
-import { readManifests } from "../toolclad/manifest-files.ts";
 import { mustHaveSkills } from "./agent-settings.ts";
+import { readProjectManifests } from "./manifest-source.ts";
 import { loadProjectAgents } from "./project-agents.ts";
 import { manifestTools, projectManifests } from "./project-manifests.ts";
 
@@ -32,7 +32,7 @@ const AGENT = 'name = "ops"\ninstructions = "Do it."\ntools = ["echo"]\n';
 const TOOL = `import { defineTool } from "orgate";\nexport const echo = defineTool({ name: "echo", description: "e", input: { type: "object", properties: {} }, run: () => "x" });\n`;
 
 const problemsOf = (root: string) =>
-  readManifests(root, ["tools/*.clad.toml"]).problems.map(
+  readProjectManifests(root, ["tools/*.clad.toml"]).problems.map(
     ({ file, line, column, detail }) => `${file.slice(root.length + 1)}:${line}:${column} ${detail}`,
   );
 
@@ -268,7 +268,7 @@ describe("tools of a project", () => {
     const outside = project({ "x.clad.toml": ECHO });
     const root = project({ "tools/keep.txt": "" });
     symlinkSync(join(outside, "x.clad.toml"), join(root, "tools/x.clad.toml"));
-    expect(() => readManifests(root, ["tools/*.clad.toml"])).toThrow(/outside the project/);
+    expect(() => readProjectManifests(root, ["tools/*.clad.toml"])).toThrow(/outside the project/);
   });
 
   test("T-25 an MCP manifest calls the server that it names, with its own names for the fields", async () => {

@@ -3,7 +3,17 @@
  */
 import { join } from "node:path";
 import { type Digest, describeFault, FaultError, type Tool } from "@orgate/core";
-import type { Invocation, InvocationResult, InvocationRunner, McpInvocation, ProjectPaths, RunOptions } from "@orgate/core/contracts";
+import type {
+  Invocation,
+  InvocationResult,
+  InvocationRunner,
+  ManifestTools,
+  McpInvocation,
+  ProjectPaths,
+  RunOptions,
+} from "@orgate/toolclad";
+import { type FileProblem, type ManifestFile, manifestTool, openCallFolders, type ReadManifests } from "@orgate/toolclad";
+import { hostRunning } from "@orgate/toolclad/running";
 import type { Draft } from "../files/file-overlay.ts";
 import { openProjectPaths } from "../files/project-paths.ts";
 import { readBytes } from "../files/text-file.ts";
@@ -17,11 +27,7 @@ import { assertArguments, objectWith, text } from "../node/argument-checks.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { openCallFolders } from "../toolclad/call-folders.ts";
-import { type FileProblem, type ManifestFile, type ReadManifests, readManifests } from "../toolclad/manifest-files.ts";
-import type { ManifestTools } from "../toolclad/manifest-run.ts";
-import { manifestTool } from "../toolclad/manifest-tool.ts";
-import { hostRunning } from "../toolclad/running/running.ts";
+import { readProjectManifests } from "./manifest-source.ts";
 
 import { type FindSecret, type LoadManifestPorts, lateRunner, lateSecrets } from "./own-manifest-ports.ts";
 
@@ -60,7 +66,7 @@ export type ProjectManifests = Readonly<{
 
 /** T-16 what cannot be used is told by name, and the rest can. */
 export function projectManifests(place: ManifestPlace): ProjectManifests {
-  const read = readManifests(place.root, place.tools, place.drafts);
+  const read = readProjectManifests(place.root, place.tools, place.drafts);
   const mcp: { call: CallMcp | null } = { call: null };
   const ground = groundOf(place, read, mcp);
   const tools = new Map<string, ProjectManifest>();

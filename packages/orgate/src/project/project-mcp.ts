@@ -5,6 +5,7 @@
  *      used only as they were accepted. An agent without a server that it names is not run, and is told why and what to do.
  */
 import { escapeHidden, type ProjectResources, type Unusable } from "@orgate/core";
+import { httpReach } from "@orgate/toolclad/running";
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../mcp/catalogue.ts";
 import { type FoundServer, type FoundServers, type McpServer, mcpServers } from "../mcp/config.ts";
@@ -14,7 +15,6 @@ import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { httpReach } from "../toolclad/running/running.ts";
 import { standingOf, type Trusted } from "./trust.ts";
 
 export type ServerState = "usable" | "untrusted" | "changed" | "unaccepted" | "bad" | "disabled" | "clash";

@@ -4,13 +4,13 @@
  * T-26 a program that is not installed, an executor that is not there and an MCP server that the project does not have are told before a run.
  */
 import { FaultError } from "@orgate/core";
+import type { FileProblem, ManifestFile } from "@orgate/toolclad";
+import { findProgram, PROGRAM_PATH } from "@orgate/toolclad/running";
 import { findTomlPosition } from "../files/toml-text.ts";
 import { mcpServers } from "../mcp/config.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { orgateHome } from "../store/keyring.ts";
-import type { FileProblem, ManifestFile } from "../toolclad/manifest-files.ts";
-import { findProgram, PROGRAM_PATH } from "../toolclad/running/program-path.ts";
 import type { ProjectManifests } from "./project-manifests.ts";
 
 type Place = Readonly<{ root: string; env: Env }>;

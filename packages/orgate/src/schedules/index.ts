@@ -1,4 +1,4 @@
-/** The schedules of a project, put together for whoever has its journal: the command line to look and to change, the server to fire. */
+/** Opens the schedules of a project: the command line reads and changes them, the server also fires them. */
 
 import { type Gate, millis } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
@@ -6,9 +6,10 @@ import { createRunCheck } from "../runtime/people/may-run.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../runtime/ports/project-store.ts";
 import { openCalendar } from "./calendar.ts";
+import type { FindSessionStart } from "./firing.ts";
 import { ProjectSchedules } from "./project-schedules.ts";
-import { type FindSessionStart, openScheduler, type Scheduler, type SchedulerPorts } from "./scheduler.ts";
-import { openScheduleStore, type ScheduleStore } from "./store.ts";
+import { Scheduler, type SchedulerPorts } from "./scheduler.ts";
+import { ScheduleStore } from "./store.ts";
 
 export type Schedules = Readonly<{ store: ScheduleStore; desk: ProjectSchedules; scheduler: Scheduler }>;
 
@@ -20,14 +21,14 @@ export type SchedulesOptions = Readonly<{
   failed?: SchedulerPorts["failed"];
 }>;
 
-/** One for each journal that is open: what one has read the others need not read again. */
+/** One store for each open journal: what one caller has read, the others need not read again. */
 export function getScheduleStore(place: Pick<OpenProjectStore, "store">): ScheduleStore {
   const { journal } = place.store;
-  const book = books.get(journal) ?? openScheduleStore({ journal, now: () => millis(Date.now()) });
-  books.set(journal, book);
-  return book;
+  const store = stores.get(journal) ?? new ScheduleStore({ journal, now: () => millis(Date.now()) });
+  stores.set(journal, store);
+  return store;
 }
-const books = new WeakMap<object, ScheduleStore>();
+const stores = new WeakMap<object, ScheduleStore>();
 
 export function openSchedules({ place, gate, findSessionStart, wake = () => {}, failed = () => {} }: SchedulesOptions): Schedules {
   const { journal, holder } = place.store;
@@ -35,7 +36,7 @@ export function openSchedules({ place, gate, findSessionStart, wake = () => {}, 
   const now = () => millis(Date.now());
   const schedules = getScheduleStore(place);
   const shared = { schedules, journal, calendar, now, findSessionStart, newSession: NODE.ids.session, sign: place.keyring.signAsWriter };
-  const scheduler = openScheduler({
+  const scheduler = new Scheduler({
     ...shared,
     hash: sha256,
     timer: (ms, then) => {

@@ -22,7 +22,8 @@ import { createRunCheck } from "../runtime/people/may-run.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Calendar } from "./calendar.ts";
 import { dueTimes, nextThree } from "./due-times.ts";
-import { planFiring, type SchedulerPorts, toFiringId } from "./scheduler.ts";
+import { planFiring, toFiringId } from "./firing.ts";
+import type { SchedulerPorts } from "./scheduler.ts";
 import { type ScheduleStore, usageFault } from "./store.ts";
 
 export type ScheduleView = Readonly<{
@@ -282,7 +283,7 @@ export class ProjectSchedules extends ScheduleReads {
       try {
         await ports.schedules.change(name, (s) => {
           if (s === null || s.state === "removed") throw noSchedule(name);
-          const firing = planFiring({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked" }, by, wanted);
+          const firing = planFiring({ ...ports, mayNotRun, newSession }, s, { ...which(s, tries), why: "asked", by, id: wanted });
           if ("kind" in firing)
             throw new FaultError({ kind: "not-permitted", user: s.spec.owner, what: `run \`${s.spec.agent}\``, reason: firing.detail });
           session = firing.session;

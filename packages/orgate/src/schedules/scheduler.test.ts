@@ -245,8 +245,8 @@ test("Z-2 a long past is carried: what is read at a start does not grow with it"
       return page;
     },
   };
-  const { openScheduleStore } = await import("./store.ts");
-  const book = openScheduleStore({ journal: counting, now: () => s.clock.now });
+  const { ScheduleStore } = await import("./store.ts");
+  const book = new ScheduleStore({ journal: counting, now: () => s.clock.now });
   await book.refresh();
   expect(book.get("nightly")).toEqual(p.book.get("nightly"));
   expect(read).toBeLessThanOrEqual(500);

@@ -7,7 +7,6 @@ import { until } from "./fixtures/guarded.ts";
 import { openStage, type Stage } from "./fixtures/stage.ts";
 import { latch } from "./fixtures/stand.ts";
 import { openChat } from "./live/chat.ts";
-import { RATES } from "./live/connection.ts";
 
 const open: Stage[] = [];
 afterEach(async () => {
@@ -67,7 +66,7 @@ test.each(SCENES.map((scene) => [scene.ending, scene] as const))(
     const heard: ChatServerMessage[] = [];
     const send = async (text: string): Promise<void> => void heard.push(chatServerMessage.parse(JSON.parse(text)));
     const ports = { ...stage.ports, subscribe: stage.runtime.subscribe, agent: "clerk" };
-    const chat = openChat(ports, stage.caller, "c", { send, close: () => {} }, RATES);
+    const chat = openChat(ports, { caller: stage.caller, id: "c", duplex: { send, close: () => {} } });
     chat.hear(JSON.stringify({ type: "ChatSend", id: "1", content: "go" }));
     if (scene.during !== undefined) {
       await hold.reached;
@@ -103,10 +102,7 @@ test("W-26 a call that is put off is told as `defer`, and as what was decided on
   const send = async (text: string): Promise<void> => void heard.push(chatServerMessage.parse(JSON.parse(text)));
   const chat = openChat(
     { ...stage.ports, subscribe: stage.runtime.subscribe, agent: "clerk" },
-    stage.caller,
-    "c",
-    { send, close: () => {} },
-    RATES,
+    { caller: stage.caller, id: "c", duplex: { send, close: () => {} } },
   );
   chat.hear(JSON.stringify({ type: "ChatSend", id: "1", content: "go" }));
   await until(() => heard.find((m) => m.type === "PolicyDecision" && m.decision === "defer"));

@@ -5,5 +5,5 @@ export { type AccessScope as Scope, type Act, act, type Caller } from "../operat
 export { connectDesk as connectCoordinator, desksOf as coordinatorsAmong } from "./coordinator-tools.ts";
 export { type Identity, type IdentityOptions, openIdentity } from "./identity/auth.ts";
 export type { Access, IncomingRequest } from "./identity/authentication.ts";
-export { socketsOf } from "./live/sockets.ts";
+export { openSockets } from "./live/sockets.ts";
 export { type Coordinator, type CoordinatorOptions, openCoordinator } from "./start.ts";

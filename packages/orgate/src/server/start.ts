@@ -1,7 +1,7 @@
 import { type JsonObject, millis, type Principal } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { OperationContext } from "../operations/context.ts";
-import type { OperationHandlers } from "../operations/execute.ts";
+import { OperationExecutor, type OperationHandlers } from "../operations/execute.ts";
 import { type Keys, openIdempotency } from "../operations/idempotency.ts";
 import { type Log, NO_LOG } from "../operations/logs.ts";
 import { openOperations } from "../operations/open.ts";
@@ -15,8 +15,9 @@ import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
 import { openApiServer } from "./http/api.ts";
 import { SERVER_LIMITS, type ServerLimits } from "./http/limits.ts";
-import { type RunningServer, type ServedPage, type SocketProtocols, startServer } from "./http/server.ts";
-import type { Access } from "./identity/authentication.ts";
+import { type RunningServer, type ServedPage, startServer } from "./http/server.ts";
+import type { SocketProtocols } from "./http/socket-connections.ts";
+import { type Access, refuseOnError } from "./identity/authentication.ts";
 import { webhookPages } from "./webhooks/webhooks.ts";
 
 export type CoordinatorOptions = Readonly<{
@@ -40,8 +41,8 @@ export type CoordinatorOptions = Readonly<{
   declares?: Declares;
   /** Beside the API: description, sign-in, console. */
   pages?: readonly ServedPage[];
-  /** More routes of the table, and what talks over sockets, once there is a session driver. */
-  more?(front: OperationContext): Readonly<{ handlers?: OperationHandlers; talks?: SocketProtocols }>;
+  /** More operations, and the sockets, which call operations. */
+  more?(front: OperationContext, operations: OperationExecutor): Readonly<{ handlers?: OperationHandlers; talks?: SocketProtocols }>;
 }>;
 
 /** What the project's files say, on whose word. */
@@ -84,10 +85,16 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   });
   const { context: front, schedules } = operations;
   const { sessionDriver, metrics, probes, now } = front;
-  const more = options.more?.(front) ?? {};
+  const executor = new OperationExecutor({
+    runtime,
+    access: refuseOnError(access),
+    handlers: operations.handlers,
+    once: openIdempotency(keys, now),
+  });
+  const more = options.more?.(front, executor) ?? {};
+  executor.offer(more.handlers ?? {});
   const webhooks = openWebhookPages(front, options, bounds);
-  const handlers: OperationHandlers = { ...operations.handlers, ...more.handlers };
-  const api = openApiServer({ runtime, access, handlers, once: openIdempotency(keys, now), bounds });
+  const api = openApiServer({ operations: executor, access: refuseOnError(access), bounds });
   const closeAll = (): void => {
     operations.close();
     keys.close();

@@ -7,7 +7,7 @@
  * Cancelling stops the running turn itself: its model call and its tools.
  */
 import { type Answer, isRefusal, type SessionId } from "@orgate/core/vocab";
-import type { Called, Link, LinkState, Problem } from "@orgate/protocol";
+import { type Called, type Link, type LinkState, type Problem, sendMessage } from "@orgate/protocol";
 import { visible } from "../terminal/visible.ts";
 import { type AutoApprove, openAutoApprove, type UsedConsents } from "./auto-approve.ts";
 import { parseLine, SHELL_COMMANDS } from "./commands/commands.ts";
@@ -198,41 +198,34 @@ class ShellSession implements Shell {
   }
 
   async send(agent: string, text: string): Promise<boolean> {
-    const reply = await this.#ask({ kind: "chat", agent, session: this.#sessions.get(agent) ?? null, text });
-    if (reply.kind === "error") {
-      this.reportProblem(reply.problem);
-      return false;
-    }
-    if (reply.kind === "done") {
-      this.#sessions.set(agent, reply.session);
-      const conversation = this.conversations.follow(reply.session);
-      if (reply.entry?.event.kind === "input.queued" && !isBusy(conversation)) void this.#explainHaltedAgent(agent);
-    }
+    const sent = await this.unwrap(sendMessage(this.#reachable(), { agent, session: this.#sessions.get(agent) ?? null }, { text }));
+    if (sent === null) return false;
+    this.#sessions.set(agent, sent.session);
+    const conversation = this.conversations.follow(sent.session);
+    if (sent.isHeldBack && !isBusy(conversation)) void this.#explainHaltedAgent(agent);
     return true;
   }
 
   async runInNewSession(agent: string, text: string): Promise<SessionId | null> {
-    const reply = await this.#ask({ kind: "chat", agent, session: null, text });
-    if (reply.kind === "error") this.reportProblem(reply.problem);
-    if (reply.kind !== "done") return null;
-    this.conversations.follow(reply.session);
-    return reply.session;
+    const sent = await this.unwrap(sendMessage(this.#reachable(), { agent, session: null }, { text }));
+    if (sent === null) return null;
+    this.conversations.follow(sent.session);
+    return sent.session;
   }
 
   async cancel(reason: string): Promise<boolean> {
     const conversation = this.#running();
     if (conversation === null) return false;
-    const reply = await this.#ask({ kind: "cancel", session: conversation.session, reason });
-    if (reply.kind === "error") this.reportProblem(reply.problem);
-    return reply.kind !== "error";
+    const input = { params: { session: conversation.session }, body: { reason } };
+    return (await this.unwrap(this.#reachable().call("cancel", input))) !== null;
   }
 
-  /** The link keeps a frame until it is connected. That is worth a word, except during the very first attempt. */
-  #ask(frame: Parameters<Link["ask"]>[0]): ReturnType<Link["ask"]> {
+  /** The link keeps a call until it is connected. That is worth a word, except during the very first attempt. */
+  #reachable(): Pick<Link, "call"> {
     const state = this.#linkState;
     if (state.kind !== "open" && (this.#wasOpen || state.kind !== "connecting" || state.attempt > 1))
       this.say(`${this.connection.name} is away: it is sent as soon as it is back`);
-    return this.link.ask(frame);
+    return this.link;
   }
 
   /** A message to a halted agent waits; the operator learns why. */
@@ -250,10 +243,10 @@ class ShellSession implements Shell {
   // ── approvals ──
 
   async answer({ session, approval, digest }: ApprovalRef, answer: Answer): Promise<boolean> {
-    const reply = await this.#ask({ kind: "answer", session, approval, digest, answer });
-    if (reply.kind === "error") this.reportProblem(reply.problem);
-    else if (!isRefusal(answer)) await this.#explainHaltedSession(session);
-    return reply.kind !== "error";
+    const input = { params: { approval }, body: { digest, answer } };
+    const answered = await this.unwrap(this.#reachable().call("answer", input));
+    if (answered !== null && !isRefusal(answer)) await this.#explainHaltedSession(session);
+    return answered !== null;
   }
   /** Q-17 a call approved under a halt waits; the approver learns why. */
   async #explainHaltedSession(session: SessionId): Promise<void> {

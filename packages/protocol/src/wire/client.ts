@@ -36,15 +36,15 @@ export type Client = Readonly<{
 export function createClient(transport: HttpTransport, makeKey: () => string): Client {
   return {
     async call(name, input, { key, signal } = {}) {
-      const request = requestOf(name, input, key ?? makeKey(), signal ?? null);
-      return "status" in request ? { kind: "problem", problem: request } : answerOf(name, await transport(request));
+      const request = toRequest(name, input, key ?? makeKey(), signal ?? null);
+      return "status" in request ? { kind: "problem", problem: request } : readAnswer(name, await transport(request));
     },
   };
 }
 
 type Loose = Readonly<{ params?: Readonly<Record<string, unknown>>; query?: Readonly<Record<string, unknown>>; body?: unknown }>;
 
-function requestOf(name: OperationName, given: Loose, key: string, signal: AbortSignal | null): ClientRequest | Problem {
+function toRequest(name: OperationName, given: Loose, key: string, signal: AbortSignal | null): ClientRequest | Problem {
   const route: Operation = OPERATIONS[name];
   const { params = {}, query = {}, body } = given;
   for (const [what, schema, value] of [
@@ -66,26 +66,31 @@ function requestOf(name: OperationName, given: Loose, key: string, signal: Abort
   return { method: route.method, path: where, headers, body: body === undefined ? null : JSON.stringify(body), signal };
 }
 
-async function answerOf<K extends OperationName>(name: K, response: HttpResponse): Promise<Called<OperationOutput<K>>> {
-  const route: Operation = OPERATIONS[name];
+async function readAnswer<K extends OperationName>(name: K, response: HttpResponse): Promise<Called<OperationOutput<K>>> {
   const text = await response.text();
-  const no = (problem: Problem): Called<OperationOutput<K>> => ({ kind: "problem", problem });
-  if (response.status >= 400) return no(problemIn(response, text));
-  if (route.answers.kind !== "json") return { kind: "ok", value: text as OperationOutput<K> }; // its form is its own
-  const read = route.answers.schema.safeParse(parsed(text));
-  // the decoder is the route's own: its type is what comes out of it
-  return read.success ? { kind: "ok", value: read.data as OperationOutput<K> } : no(strange(response, read.error));
+  if (response.status >= 400) return { kind: "problem", problem: problemIn(response, text) };
+  return decodeOutput(name, OPERATIONS[name].answers.kind === "json" ? parsed(text) : text, sourceOf(response));
+}
+
+/** `source` names in the problem where a value that does not fit came from. */
+export function decodeOutput<K extends OperationName>(name: K, value: unknown, source: string): Called<OperationOutput<K>> {
+  const operation: Operation = OPERATIONS[name];
+  if (operation.answers.kind !== "json") return { kind: "ok", value: value as OperationOutput<K> }; // its form is its own
+  const read = operation.answers.schema.safeParse(value);
+  // the decoder is the operation's own: its type is what comes out of it
+  return read.success ? { kind: "ok", value: read.data as OperationOutput<K> } : { kind: "problem", problem: strange(source, read.error) };
 }
 
 function problemIn(response: HttpResponse, text: string): Problem {
   const read = response.mediaType.startsWith(PROBLEM_MEDIA_TYPE) ? problemSchema.safeParse(parsed(text)) : null;
-  return read?.success === true ? read.data : strange(response, null);
+  return read?.success === true ? read.data : strange(sourceOf(response), null);
 }
 
-const strange = ({ status, mediaType }: HttpResponse, error: z.ZodError | null): Problem => {
+const sourceOf = ({ status, mediaType }: HttpResponse): string => `status ${status}, ${mediaType === "" ? "no media type" : mediaType}`;
+
+const strange = (source: string, error: z.ZodError | null): Problem => {
   const issues = error === null ? [] : unreadable("the answer", error).issues;
-  const detail = `what came back is no answer of this API (status ${status}, ${mediaType === "" ? "no media type" : mediaType})`;
-  return wireProblem("internal", detail, "is this the server, and of this version?", issues);
+  return wireProblem("internal", `what came back is no answer of this API (${source})`, "is this the server, and of this version?", issues);
 };
 
 function parsed(text: string): unknown {

@@ -7,6 +7,7 @@ export * from "./openapi.ts";
 export { API, IDEMPOTENCY_KEY, idempotencyKey, MOST_PAGE, type Operation, type OperationAnswer } from "./operation.ts";
 export * from "./operations.ts";
 export * from "./problem.ts";
+export * from "./send-message.ts";
 export * as shapes from "./shapes.ts";
 export { followTurn, type LiveSign, type TurnDecision, type TurnSign } from "./turn.ts";
 export * from "./ui-stream.ts";

@@ -1,6 +1,6 @@
 /**
- * The table of operations. HTTP routes, typed client, OpenAPI description and `orgate call` are derived from it, and the permission matrix is
- * checked against it. Other commands, slash commands, coordinator tools and frames are still written by hand.
+ * The table of operations. HTTP routes, typed client, calls over the socket, OpenAPI description and `orgate call` are derived from it, and the
+ * permission matrix is checked against it.
  *
  * W-4 a request is decoded strictly by its operation's schemas, and an answer fits its operation's output schema.
  * W-5 a POST that changes something needs an idempotency key: the same key, by the same person, for the same request, is done once and answered alike.
@@ -17,8 +17,7 @@ import { serverOperations } from "./operations/server.ts";
 import { sessionOperations } from "./operations/sessions.ts";
 import { webhookOperations } from "./operations/webhooks.ts";
 import { workOperations } from "./operations/work.ts";
-import type { ClientFrame } from "./v1.ts";
-import type { OperationAct, OperationName } from "./words/index.ts";
+import type { OperationName } from "./words/index.ts";
 
 export { OPERATION_NAMES, type OperationName } from "./words/index.ts";
 
@@ -50,17 +49,3 @@ export type OperationRequest<K extends OperationName> = Readonly<{
 }>;
 /** What comes back; streams have none. */
 export type OperationOutput<K extends OperationName> = Operations[K]["answers"] extends OperationAnswer<infer R> ? z.output<R> : never;
-
-/** Who decides over each frame of `/ws/v1`: the same acts as over HTTP. */
-export const FRAME_ACTS: Readonly<Record<ClientFrame["kind"], OperationAct | "self">> = {
-  hello: "self",
-  ping: "self",
-  unsubscribe: "self",
-  subscribe: { kind: "read-journal", on: "session" }, // of `all`: the listing
-  history: { kind: "read-journal", on: "session" },
-  chat: { kind: "run", on: "agent" },
-  steer: { kind: "steer", on: "session" },
-  cancel: { kind: "cancel", on: "session" },
-  answer: { kind: "approve", on: "approval" },
-  resolve: { kind: "resolve", on: "call" },
-};

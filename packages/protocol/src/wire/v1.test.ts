@@ -13,9 +13,11 @@ test("W-4 a frame with an unknown kind, an unknown field or a wrong type is refu
     [{ kind: "hello", version: 2 }, null],
     [{ kind: "subscribe", id: "a", to: { kind: "session", session: "x" }, after: 0 }, "a"],
     [{ kind: "subscribe", id: "a", to: { kind: "all" }, after: -1 }, "a"],
-    [{ kind: "chat", id: "a", agent: "x", session: null, text: "" }, "a"],
-    [{ kind: "chat", id: "a", agent: "x", session: null, text: "hi", files: [{ mediaType: "image/png", base64: "AAAA" }] }, "a"],
-    [{ kind: "answer", id: "a", approval: "q", digest: "short", answer: { kind: "approve" } }, "a"],
+    [{ kind: "call", id: "a", operation: "dance" }, "a"],
+    [{ kind: "call", id: "a", operation: "follow" }, "a"], // a stream: subscribe
+    [{ kind: "call", id: "a", operation: "say", input: { params: {}, more: 1 } }, "a"],
+    [{ kind: "call", id: "a", operation: "say", key: "a key" }, "a"],
+    [{ kind: "history", id: "a", session, before: 0 }, "a"],
   ];
   for (const [value, id] of refusals) {
     const read = readClientFrame(typeof value === "string" ? value : JSON.stringify(value));
@@ -26,14 +28,15 @@ test("W-4 a frame with an unknown kind, an unknown field or a wrong type is refu
 test("W-4 what one side writes the other reads as it was written", () => {
   const mine: readonly ClientFrameInput[] = [
     { kind: "hello", version: 1, client: "test", resume: [{ id: "s", to: { kind: "all" }, after: 7, previews: false }] },
-    { kind: "chat", id: "1", agent: "helper", session: null, text: "hi" },
-    { kind: "cancel", id: "2", session: session as never, reason: "", all: true },
+    { kind: "call", id: "1", operation: "execute", input: { params: { agent: "helper" }, body: { input: "hi" } } },
+    { kind: "call", id: "2", operation: "cancel", input: { params: { session } }, key: "k" },
   ];
   for (const frame of mine) expect(readClientFrame(frameText(frame))).toEqual({ kind: "frame", frame });
   const theirs: readonly ServerFrame[] = [
     { kind: "caught-up", id: "s", at: 7 },
     { kind: "entries", id: "s", after: 0, to: 7, items: [{ kind: "erased", stream: session, seq: 7, at: 1, position: 7 } as never] },
     { kind: "pong", id: "p", at: { s: 7 } },
+    { kind: "result", id: "1", status: 202, value: { session } },
   ];
   for (const frame of theirs) expect(readServerFrame(frameText(frame))).toEqual({ kind: "frame", frame });
 });

@@ -1,19 +1,20 @@
 /**
- * `/ws/v1`: both unions of frames, and their strict decoders, which server and clients share. Nothing here opens a socket.
+ * `/ws/v1`: both unions of frames and their strict decoders, shared by server and clients. Nothing here opens a socket.
  *
- * A client says `hello` first, then follows what it likes and asks for what it likes, in any order and at any time: nothing waits for a turn.
- * What it follows is a *subscription*, named by the client. Each batch of entries says which stretch of the journal it covers (`after`, `to`), also where
- * entries in between are not for this reader: so a client sees by itself whether anything is missing, and goes on from the last place that it has.
+ * A client sends `hello` first, then subscribes and calls operations in any order and at any time: nothing waits for a turn. A *subscription* is named by
+ * the client. Each batch of entries states the range of the journal that it covers (`after`, `to`), even if entries in between are hidden from this reader:
+ * a client sees by itself whether anything is missing, and continues from its last position.
  *
- * W-4 a frame is decoded strictly by one decoder on each side: an unknown kind, an unknown field or a wrong type is a problem, and nothing is done.
- * W-24 a subscription's batches lie end to end: `after` of each is `to` of the one before, and `seq` or `position` rises within it.
- * W-5 a request carries an id of the client's; the same id of the same person is one request, also over another connection.
+ * Rules: W-4, W-5, W-24.
  */
 
 import { type Entry, type Millis, readJson, type Seq, type StreamId } from "@orgate/core/vocab";
 import * as z from "zod";
+import { idempotencyKey } from "./operation.ts";
 import { type Problem, problemSchema, unreadable, wireProblem } from "./problem.ts";
 import * as s from "./shapes.ts";
+import { whoami } from "./views.ts";
+import { OPERATION_NAMES, type OperationAct, type OperationName } from "./words/index.ts";
 
 export const VERSION = 1;
 /** A frame that is longer closes its connection. In bytes of UTF-8; room for the files that a message may have. */
@@ -39,7 +40,25 @@ const subscription = {
   previews: z.boolean().default(true),
 };
 
-const said = { text: s.text, files: s.attachments.exactOptional() };
+/** Operations that cannot be called over the socket, and what to do instead. */
+export const NOT_ON_SOCKET = Object.freeze({
+  follow: "subscribe to the session",
+  followAll: "subscribe to `all`",
+  uiChat: "`useChat` speaks HTTP",
+  export: "an export is a file: fetch it over HTTP",
+  verifying: "call `verify`, or read the progress over HTTP",
+  ticket: "a ticket is bound to the page that asks for it: ask over HTTP",
+} as const satisfies Partial<Record<OperationName, string>>);
+export type SocketOperation = Exclude<OperationName, keyof typeof NOT_ON_SOCKET>;
+const isOnSocket = (name: OperationName): name is SocketOperation => !Object.hasOwn(NOT_ON_SOCKET, name);
+export const SOCKET_OPERATIONS: readonly SocketOperation[] = OPERATION_NAMES.filter(isOnSocket);
+
+/** Each part is decoded by the operation's own schemas. */
+const callInput = z.strictObject({
+  params: z.unknown().optional(),
+  query: z.unknown().optional(),
+  body: z.unknown().optional(),
+});
 
 export const clientFrame = z.discriminatedUnion("kind", [
   /** The first frame. `resume` is what was followed before, each from where it was left. */
@@ -51,35 +70,15 @@ export const clientFrame = z.discriminatedUnion("kind", [
   }),
   z.strictObject({ kind: z.literal("subscribe"), ...subscription }),
   z.strictObject({ kind: z.literal("unsubscribe"), id: s.requestId }),
-  /** Starts a turn, or is said for when the one in progress has ended. Without a session one is opened. */
-  z.strictObject({ kind: z.literal("chat"), id: s.requestId, agent: s.name, session: s.sessionIdSchema.nullable(), ...said }),
-  z.strictObject({ kind: z.literal("steer"), id: s.requestId, session: s.sessionIdSchema, ...said }),
-  /** `all`: what was said to follow the turn is dropped too. */
+  /** Calls an operation. `key` is its idempotency key, by default the frame's `id`: the same key with the same request is performed once, permanently. */
   z.strictObject({
-    kind: z.literal("cancel"),
+    kind: z.literal("call"),
     id: s.requestId,
-    session: s.sessionIdSchema,
-    reason: s.reason,
-    all: z.boolean().default(false),
+    operation: z.enum(SOCKET_OPERATIONS),
+    input: callInput.default({}),
+    key: idempotencyKey.exactOptional(),
   }),
-  /** Bound to the digest that was on screen. With its session, an answer that was given before is told again; without, such a question is not open. */
-  z.strictObject({
-    kind: z.literal("answer"),
-    id: s.requestId,
-    session: s.sessionIdSchema.nullable().default(null),
-    approval: s.approvalIdSchema,
-    digest: s.digestSchema,
-    answer: s.answer,
-  }),
-  z.strictObject({
-    kind: z.literal("resolve"),
-    id: s.requestId,
-    session: s.sessionIdSchema,
-    call: s.callIdSchema,
-    as: s.resolution,
-    note: s.reason.default(""),
-  }),
-  /** Entries of one session that lie before `before` (null: its end), the last ones: for whoever scrolls back. */
+  /** The last entries of one session before `before` (null: before its end), for scrolling back. */
   z.strictObject({
     kind: z.literal("history"),
     id: s.requestId,
@@ -92,8 +91,8 @@ export const clientFrame = z.discriminatedUnion("kind", [
 export type ClientFrame = z.infer<typeof clientFrame>;
 /** As a client may write it: what has a default may be left out. */
 export type ClientFrameInput = z.input<typeof clientFrame>;
-/** Frames that are answered by `done`, `page` or `error` with their id. */
-export type RequestFrame = Extract<ClientFrame, { kind: "chat" | "steer" | "cancel" | "answer" | "resolve" | "history" }>;
+export type CallFrame = Extract<ClientFrame, { kind: "call" }>;
+export type HistoryFrame = Extract<ClientFrame, { kind: "history" }>;
 export type SubscribeFrame = Extract<ClientFrame, { kind: "subscribe" }>;
 
 /** `position` is null where one session is followed: its `seq` counts. What is erased or bad is named in its place, and the others go on. */
@@ -107,17 +106,6 @@ export type Item =
   | Readonly<{ kind: "entry"; position: number | null; entry: Entry }>
   | (Readonly<{ stream: StreamId; seq: Seq; at: Millis; position: number | null }> &
       Readonly<{ kind: "erased" } | { kind: "bad"; detail: string }>);
-
-/** What the caller is told of itself. */
-export const whoami = z
-  .strictObject({
-    principal: s.principal,
-    /** Null: whatever the policies let this person see and do. */
-    agents: z.array(s.name).readonly().nullable(),
-    actions: z.array(s.name).readonly().nullable(),
-    expiresAt: s.millisSchema.nullable(),
-  })
-  .readonly();
 
 export const serverFrame = z.discriminatedUnion("kind", [
   z.strictObject({
@@ -150,8 +138,8 @@ export const serverFrame = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("caught-up"), id: s.requestId, at: s.countSchema }),
   /** Nothing more comes of this subscription: its session is closed, or the client wanted it so. */
   z.strictObject({ kind: z.literal("ended"), id: s.requestId, at: s.countSchema, why: z.enum(["closed", "unsubscribed"]) }),
-  /** What became of a request: the entry; null while whoever holds the session has not taken it. */
-  z.strictObject({ kind: z.literal("done"), id: s.requestId, session: s.sessionIdSchema, entry: s.entry.nullable() }),
+  /** The output of a call, with the status that HTTP would have. */
+  z.strictObject({ kind: z.literal("result"), id: s.requestId, status: z.int(), value: z.unknown() }),
   /** `before`: where to ask on from; null when there is nothing older. */
   z.strictObject({ kind: z.literal("page"), id: s.requestId, entries: z.array(s.entry), before: s.seqSchema.nullable() }),
   /** `at`: how far each subscription has been told, so that a client knows whether anything was lost. */
@@ -186,6 +174,16 @@ function idIn(value: unknown): string | null {
   const id = s.requestId.safeParse(value.id);
   return id.success ? id.data : null;
 }
+
+/** The act that decides each frame. A `call` is decided by its operation, as over HTTP. */
+export const FRAME_ACTS: Readonly<Record<ClientFrame["kind"], OperationAct | "self" | "operation">> = {
+  hello: "self",
+  ping: "self",
+  unsubscribe: "self",
+  subscribe: { kind: "read-journal", on: "session" }, // of `all`: the listing
+  history: { kind: "read-journal", on: "session" },
+  call: "operation",
+};
 
 /** How a socket is closed, by the code of its close frame. */
 export const CLOSE = Object.freeze({ done: 1000, goingAway: 1001, policy: 1008, tooBig: 1009, overloaded: 1013 });

@@ -212,3 +212,14 @@ export const policyFile = z
     shadow: z.boolean(),
   })
   .readonly();
+
+/** The caller, and the limits of the access that was shown. */
+export const whoami = z
+  .strictObject({
+    principal: s.principal,
+    /** Null: no limit beyond the policies. */
+    agents: z.array(s.name).readonly().nullable(),
+    actions: z.array(s.name).readonly().nullable(),
+    expiresAt: s.millisSchema.nullable(),
+  })
+  .readonly();

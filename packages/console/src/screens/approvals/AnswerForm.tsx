@@ -72,11 +72,10 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
     if (busy !== null) return;
     setBusy(given.kind);
     setWrong(null);
-    const reply = await hub.send({ kind: "answer", session, approval, digest, answer: given });
+    const answered = await hub.link.call("answer", { params: { approval }, body: { digest, answer: given } });
     setBusy(null);
-    const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
-    if (reply.kind === "error" || refused !== null) {
-      setWrong(reply.kind === "error" ? `${sentence(reply.problem.detail)} ${sentence(reply.problem.hint)}` : sentence(refused ?? ""));
+    if (answered.kind === "problem") {
+      setWrong(`${sentence(answered.problem.detail)} ${sentence(answered.problem.hint)}`);
       reload();
     } else {
       toast({ tone: "ok", ...describeAnswer(given, question) });

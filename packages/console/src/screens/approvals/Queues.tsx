@@ -102,11 +102,9 @@ function Resolving({ session, call }: Readonly<{ session: SessionId; call: CallI
   const [busy, setBusy] = useState<string | null>(null);
   const resolve = async (as: (typeof RESOLUTIONS)[number][0]): Promise<void> => {
     setBusy(as);
-    const reply = await hub.send({ kind: "resolve", session, call, as });
+    const resolved = await hub.link.call("resolve", { params: { session, call }, body: { as } });
     setBusy(null);
-    const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
-    if (reply.kind === "error") toastProblem("It was not resolved", reply.problem);
-    else if (refused !== null) toast({ tone: "bad", title: "It was not resolved", detail: refused });
+    if (resolved.kind === "problem") toastProblem("It was not resolved", resolved.problem);
     else toast({ tone: "ok", title: "It is resolved", detail: "the model learns it at its next turn" });
   };
   return (

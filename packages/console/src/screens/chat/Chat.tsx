@@ -1,6 +1,6 @@
 /** Chat with the coordinator or any agent. The screen shows the fold of the session's entries; input is sent as intents. */
 import { type Attachment, escapeHidden, type SessionId, sessionId } from "@orgate/core/vocab";
-import type { OperationOutput } from "@orgate/protocol";
+import { type OperationOutput, sendMessage } from "@orgate/protocol";
 import type { ViewItem } from "@orgate/protocol/view";
 import { type ReactNode, use, useCallback, useState } from "react";
 import type { FeedState } from "../../link/feed.ts";
@@ -17,7 +17,7 @@ import { Time } from "../../parts/time/Time.tsx";
 import { chatPath, chatWithPath, sessionPath } from "../../routing/addresses.ts";
 import { navigate } from "../../routing/router.ts";
 import { useShortcuts } from "../../state/shortcuts.ts";
-import { toast, toastProblem } from "../../state/toasts.ts";
+import { toastProblem } from "../../state/toasts.ts";
 import { haltFor } from "../halts.ts";
 import type { ScreenProps } from "../index.ts";
 import { countWaiting, OverviewContext, overviewFigures } from "../overview.ts";
@@ -187,16 +187,16 @@ const withFiles = (files: readonly Attachment[]) => (files.length === 0 ? {} : {
 type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking; files: readonly Attachment[] }>;
 async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): Promise<boolean> {
   const said = { text, ...withFiles(files) };
-  const reply = await hub.send(how === "steer" ? { kind: "steer", session, ...said } : { kind: "chat", agent, session, ...said });
-  if (reply.kind === "error") toastProblem("The message was not sent", reply.problem);
-  const refused = reply.kind === "done" && reply.entry?.event.kind === "intent.refused" ? reply.entry.event.reason : null;
-  if (refused !== null) toast({ tone: "bad", title: "The message was not sent", detail: refused });
-  return reply.kind === "done" && refused === null;
+  const sent = await (how === "steer"
+    ? hub.link.call("steer", { params: { session }, body: said })
+    : sendMessage(hub.link, { agent, session }, said));
+  if (sent.kind === "problem") toastProblem("The message was not sent", sent.problem);
+  return sent.kind === "ok";
 }
 
 async function cancelled(hub: Hub, session: SessionId): Promise<void> {
-  const reply = await hub.send({ kind: "cancel", session, reason: "cancelled in the console" });
-  if (reply.kind === "error") toastProblem("The turn was not cancelled", reply.problem);
+  const cancelled = await hub.link.call("cancel", { params: { session }, body: { reason: "cancelled in the console" } });
+  if (cancelled.kind === "problem") toastProblem("The turn was not cancelled", cancelled.problem);
 }
 
 // ── a new conversation ──
@@ -205,10 +205,10 @@ function Fresh({ agent, all }: Readonly<{ agent: string; all: readonly Agent[] }
   const hub = useHub();
   const found = all.find(({ name }) => name === agent) ?? null;
   const send = async (text: string, files: readonly Attachment[] = []): Promise<boolean> => {
-    const reply = await hub.send({ kind: "chat", agent, session: null, text, ...withFiles(files) });
-    if (reply.kind === "error") toastProblem("The message was not sent", reply.problem);
-    if (reply.kind === "done") navigate(chatPath(reply.session), { replace: true });
-    return reply.kind === "done";
+    const sent = await sendMessage(hub.link, { agent, session: null }, { text, ...withFiles(files) });
+    if (sent.kind === "problem") toastProblem("The message was not sent", sent.problem);
+    else navigate(chatPath(sent.value.session), { replace: true });
+    return sent.kind === "ok";
   };
   return (
     <Page fill title={agent} lead="A new conversation" aside={<Others all={all} at={agent} />}>

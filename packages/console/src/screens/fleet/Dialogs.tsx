@@ -1,5 +1,5 @@
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
-import type { Problem } from "@orgate/protocol";
+import { type Problem, sendMessage } from "@orgate/protocol";
 import { useHub, useQuery } from "../../link/use.ts";
 import { Facts } from "../../parts/charts/Figures.tsx";
 import { Dialog } from "../../parts/forms/Dialog.tsx";
@@ -26,11 +26,11 @@ function RunForm({ agent, onClose }: Omit<Props, "open">) {
   const hub = useHub();
   const [text, setText, drop] = useUnsentText(`run.${agent}`);
   const send = async (): Promise<Problem | null> => {
-    const reply = await hub.send({ kind: "chat", agent, session: null, text });
-    if (reply.kind === "error") return reply.problem;
+    const sent = await sendMessage(hub.link, { agent, session: null }, { text });
+    if (sent.kind === "problem") return sent.problem;
     drop();
     onClose();
-    if (reply.kind === "done") navigate(sessionPath(reply.session));
+    navigate(sessionPath(sent.value.session));
     return null;
   };
   return (

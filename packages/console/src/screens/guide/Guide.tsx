@@ -6,6 +6,7 @@
 
 import type { SessionId } from "@orgate/core/vocab";
 import { isSessionId, policyId } from "@orgate/core/vocab";
+import { sendMessage } from "@orgate/protocol";
 import type { SessionView } from "@orgate/protocol/view";
 import { type ReactNode, useMemo, useState } from "react";
 import { useFeed, useHub, useQuery } from "../../link/use.ts";
@@ -134,10 +135,10 @@ function StepCard({ step, number, session, isDone, isOpen, begin, finished }: Ca
   const [isBusy, setBusy] = useState(false);
   const start = async (): Promise<void> => {
     setBusy(true);
-    const reply = await hub.send({ kind: "chat", agent: AGENT, session: null, text: step.input });
+    const sent = await sendMessage(hub.link, { agent: AGENT, session: null }, { text: step.input });
     setBusy(false);
-    if (reply.kind === "error") toastProblem("The step did not start", reply.problem);
-    if (reply.kind === "done") begin(reply.session);
+    if (sent.kind === "problem") toastProblem("The step did not start", sent.problem);
+    else begin(sent.value.session);
   };
   return (
     <>

@@ -10,7 +10,7 @@ import { loadProjectAgents } from "../../project/project-agents.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
 import { ScheduleReads } from "../../schedules/project-schedules.ts";
-import { openScheduleStore } from "../../schedules/store.ts";
+import { ScheduleStore } from "../../schedules/store.ts";
 import { hasRun, looking, personOf, projectOf } from "../commands/project/project.ts";
 import type { LocalRead } from "./local-reads.ts";
 import { readWith } from "./read-with.ts";
@@ -32,7 +32,7 @@ export const withScheduleReads: LocalRead = async (given, screen, work) => {
   const may = (wanted: Act): boolean => wanted.kind === "observe" || policyRefusal(gate, name, wanted) === null;
   const now = () => millis(Date.now());
   const read = (journal: Stored) => {
-    const store = openScheduleStore({
+    const store = new ScheduleStore({
       journal: { ...journal, append: () => Promise.reject(new Error("this journal is open to read only")) },
       now,
     });

@@ -40,7 +40,7 @@ export function agentHandlers(
       const { caller, once } = call;
       const wish = { kind: "follow-up", text: input, ...(files === undefined ? {} : { files }) } as const;
       await sessionDriver.send({ session, wish, as: caller.person, id: once.intent });
-      const came = await sessionDriver.outcome(session, once.intent, waitMs, call.gone);
+      const came = waitMs === 0 ? null : await sessionDriver.outcome(session, once.intent, waitMs, call.gone);
       if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
         return json(await resultOf(runtime, session, { event: came.event, at: came.seq, sees: call.sees }));
       return provisional(await waitingResult(runtime, session, { isWaiting: came === "waiting", sees: call.sees }));

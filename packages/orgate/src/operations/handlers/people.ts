@@ -2,13 +2,15 @@ import { type ApprovalId, approvalId, principalName, type SessionId } from "@org
 import type { ListedApproval, ListedDeadLetter } from "@orgate/core/journal";
 import type { OperationGroups } from "@orgate/protocol/words";
 import type { Runtime } from "../../runtime/api.ts";
+import { findNewestEntry, readIntentId } from "../../runtime/delivery.ts";
 import { findSettledRequest } from "../../runtime/people/settled-request.ts";
 import { type Act, act, type Caller } from "../access.ts";
 import { aboutGrant, aboutQuestion, missingProblem, settledRefusal } from "../acts.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
+import type { IdempotencyKey } from "../idempotency.ts";
 import { type Cursors, page, pageOf, pair, whole } from "../paging.ts";
-import { json } from "../result.ts";
+import { json, type OperationResult } from "../result.ts";
 import type { Whose } from "../visibility.ts";
 
 type Group = OperationGroups["approvals"];
@@ -67,12 +69,19 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
     const settled = await findSettledRequest(store.journal, approval, { me: principalName(principal) });
     throw settled === null ? missingProblem({ on: "approval", id: approval, session: null }) : settledRefusal(settled);
   };
+  /** W-5. The server may have gone between the answer and its reply: the entry that the answer became is the reply. */
+  const answeredBefore = async (approval: ApprovalId, { again, intent }: IdempotencyKey): Promise<OperationResult | null> => {
+    const settled = again ? await findSettledRequest(store.journal, approval, { me: null }) : null;
+    if (settled === null) return null;
+    const entry = await findNewestEntry(store.journal, settled.session, (event) => readIntentId(event) === intent);
+    return entry === null ? null : json({ session: settled.session, entry, halted: null });
+  };
   return {
     ...approvalReaders({ inspect: runtime.inspect, approvals: runtime.approvals, deadLetters: runtime.deadLetters, cursors, whose }),
     approval: async ({ params, caller }) => json((await runtime.approvals.show(params.approval)) ?? (await over(params.approval, caller))),
     answer: async ({ params, body, caller, once }) => {
       const [found] = await store.journal.question(approvalId(params.approval));
-      if (found === undefined) return over(params.approval, caller);
+      if (found === undefined) return (await answeredBefore(params.approval, once)) ?? over(params.approval, caller);
       const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
       return json(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: once.intent }));
     },

@@ -17,13 +17,13 @@ import {
   type Tool,
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/symbi";
+import { unusableTool } from "@orgate/toolclad";
 import { fileFault } from "../../files/file-fault.ts";
 import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
 import { matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
 import { findAgentPrices, type PriceList } from "../../models/agent-prices.ts";
 import { errorMessage } from "../../node/error-message.ts";
-import { unusableTool } from "../../toolclad/unusable-tool.ts";
 import { defineTelling } from "../agent-settings.ts";
 
 const MAX_BYTES = 1024 * 1024;

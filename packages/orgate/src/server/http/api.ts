@@ -1,25 +1,20 @@
 /** `/api/v1`, by the table of operations: a request is found, bounded, decoded, its caller named; `OperationExecutor` does the rest. */
 import { isUtf8 } from "node:buffer";
 import { readJson } from "@orgate/core";
-import { IDEMPOTENCY_KEY, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/protocol";
-import type * as z from "zod";
+import { IDEMPOTENCY_KEY, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
-import { OperationExecutor, type OperationExecutorOptions } from "../../operations/execute.ts";
+import { decodePart } from "../../operations/call-operation.ts";
+import type { OperationExecutor } from "../../operations/execute.ts";
 import { refusal } from "../../operations/refusal.ts";
-import { type Access, findAccessEnd, refuseOnError } from "../identity/authentication.ts";
+import { type Access, findAccessEnd } from "../identity/authentication.ts";
 import { type HttpAnswer, toHttpAnswer } from "./http-response.ts";
-import { readBody, type ServerLimits } from "./limits.ts";
+import { readBody, type ServerLimits, WITH_FILES } from "./limits.ts";
 import { createRouter, type FoundRoute } from "./router.ts";
 import type { Api, ApiRequest } from "./server.ts";
 
-export type ApiOptions = OperationExecutorOptions & Readonly<{ access: Access; bounds: ServerLimits }>;
+export type ApiOptions = Readonly<{ operations: OperationExecutor; access: Access; bounds: ServerLimits }>;
 
-/** Operations whose body may carry files. */
-const WITH_FILES: ReadonlySet<OperationName> = new Set(["execute", "say", "steer", "uiChat"]);
-
-export function openApiServer({ bounds, ...options }: ApiOptions): Api {
-  const access = refuseOnError(options.access);
-  const operations = new OperationExecutor({ ...options, access });
+export function openApiServer({ operations, bounds, access }: ApiOptions): Api {
   const find = createRouter();
 
   return async (asked) => {
@@ -71,15 +66,10 @@ async function decodeRequest(
   { name, route, params }: Matched,
   bounds: ServerLimits,
 ): Promise<OperationRequest<OperationName>> {
-  const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
-    const found = schema.safeParse(value);
-    if (found.success) return found.data;
-    throw refusal(unreadable(what, found.error));
-  };
-  const query = read(route.query, queryOf(asked.asking.query), "the query");
-  const path = read(route.params, params, "the path");
+  const query = decodePart(route.query, queryOf(asked.asking.query), "the query");
+  const path = decodePart(route.params, params, "the path");
   const given = route.method === "GET" ? undefined : await jsonBody(asked, WITH_FILES.has(name) ? bounds.filesBytes : bounds.bodyBytes);
-  const body = read(route.body, given, "the body");
+  const body = decodePart(route.body, given, "the body");
   return { params: path, query, body } as OperationRequest<OperationName>;
 }
 

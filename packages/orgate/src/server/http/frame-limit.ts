@@ -10,6 +10,8 @@ export type FrameLimits = Readonly<{
   /** Frames that may be on their way beside those of subscriptions. */
   owed: number;
   frameBytes: number;
+  /** Of a call whose input carries no files. */
+  callBytes: number;
   silenceMs: number;
 }>;
 

@@ -8,7 +8,10 @@
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
-import { type Problem, wireProblem } from "@orgate/protocol";
+import { type OperationName, type Problem, wireProblem } from "@orgate/protocol";
+
+/** Operations whose input may carry files. */
+export const WITH_FILES: ReadonlySet<OperationName> = new Set(["execute", "say", "steer", "uiChat"]);
 
 export type ServerLimits = Readonly<{
   connections: number;

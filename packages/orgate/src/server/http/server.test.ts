@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { raw, type Serving, type ServingOptions, serving } from "../fixtures/serving.ts";
 import { latch } from "../fixtures/stand.ts";
 import { createRateLimit } from "./limits.ts";
-import type { SocketProtocols } from "./server.ts";
+import type { SocketProtocols } from "./socket-connections.ts";
 
 const open: Serving[] = [];
 afterEach(async () => {

@@ -1,5 +1,5 @@
 /** What somebody with little access tries in order to learn or reach more: over a real server, by every way in. */
-import { approvalId, callId, defineAgent, digest, grantId, type SessionId, sessionId } from "@orgate/core";
+import { approvalId, callId, defineAgent, grantId, type SessionId, sessionId } from "@orgate/core";
 import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
@@ -100,11 +100,16 @@ test("W-9 the same over a socket: a subscription, a request, an answer tell noth
     const frames = [
       { kind: "subscribe", id: "a", to: { kind: "session", session }, after: 0 },
       { kind: "history", id: "b", session, before: null },
-      { kind: "steer", id: "c", session, text: "x" },
-      { kind: "cancel", id: "d", session, reason: "" },
-      { kind: "chat", id: "e", agent: "clerk", session, text: "x" },
-      { kind: "answer", id: "f", approval: approvalId(approval), digest: digest("0".repeat(64)), answer: { kind: "approve" } },
-      { kind: "resolve", id: "g", session: stuck, call: callId(call), as: "happened" },
+      { kind: "call", id: "c", operation: "steer", input: { params: { session }, body: { text: "x" } } },
+      { kind: "call", id: "d", operation: "cancel", input: { params: { session }, body: {} } },
+      { kind: "call", id: "e", operation: "say", input: { params: { session }, body: { text: "x" } } },
+      {
+        kind: "call",
+        id: "f",
+        operation: "answer",
+        input: { params: { approval }, body: { digest: "0".repeat(64), answer: { kind: "approve" } } },
+      },
+      { kind: "call", id: "g", operation: "resolve", input: { params: { session: stuck, call }, body: { as: "happened" } } },
     ] as const;
     for (const frame of frames) ends.socket.send(frameText(frame));
     await until(() => (ends.heard.length > frames.length ? true : undefined));

@@ -1,6 +1,6 @@
 /** The matrix over a real port: what is refused never reaches its route, what is allowed does, once. */
 import { join } from "node:path";
-import { approvalId, callId, digest, FaultError, type Gate, millis, type SessionId, sessionId } from "@orgate/core";
+import { FaultError, type Gate, millis, type SessionId, sessionId } from "@orgate/core";
 import { tableGate } from "@orgate/core/gate";
 import {
   type ClientFrame,
@@ -10,11 +10,13 @@ import {
   OPERATIONS,
   type OperationName,
   type ServerFrame,
+  SOCKET_OPERATIONS,
+  type SocketOperation,
 } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { sha256 } from "../../node/crypto.ts";
-import type { OperationHandlers } from "../../operations/execute.ts";
+import type { OperationExecutor, OperationHandlers } from "../../operations/execute.ts";
 import { agentHandlers } from "../../operations/handlers/agents.ts";
 import { sessionHandlers } from "../../operations/handlers/sessions.ts";
 import { openOwners } from "../../operations/visibility.ts";
@@ -32,6 +34,7 @@ import type { IncomingRequest } from "./authentication.ts";
 /** `call` is one of which nobody can tell what became of it, in a session of its own. */
 type Things = Readonly<{ agent: string; session: string; approval: string; grant: string; call: string; stuck: string; schedule: string }>;
 let stand: Stand;
+let operations: OperationExecutor;
 let identity: Identity;
 let at: Coordinator;
 const things: Record<string, Things> = {};
@@ -81,7 +84,10 @@ beforeAll(async () => {
     ...serve,
     bounds: { strangersBurst: 10_000, burst: 10_000 },
     declares: { schedules: ["clerk", "other"].map(nightly), webhooks: [], secrets: new Map(), by: { kind: "user", id: "ann" } },
-    more: () => ({ handlers }),
+    more: (_, executor) => {
+      operations = executor;
+      return { handlers };
+    },
   });
   for (const agent of ["clerk", "other"]) things[agent] = await thingsOf(agent);
   const give = async (name: string, limits: Readonly<{ agents?: readonly string[]; until?: number; person?: string }>) => {
@@ -151,16 +157,18 @@ const BODIES: Partial<Record<OperationName, (of: Things) => unknown>> = {
 /** What is sent without a body. */
 const BARE: ReadonlySet<OperationName> = new Set(["ticket", "runSchedule"]);
 
+function paramOf(path: string, field: string, of: Things): string {
+  if (field === "seq") return "1";
+  if (field === "digest") return "0".repeat(64);
+  if (field === "stream") return of.session;
+  if (field === "webhook") return "hook";
+  return of[field === "session" && path.includes("{call}") ? "stuck" : (field as keyof Things)];
+}
+
 type Sent = Readonly<{ status: number; reached: readonly OperationName[] }>;
 async function send(name: OperationName, of: Things, headers: Readonly<Record<string, string>>): Promise<Sent> {
   const { method, path } = OPERATIONS[name];
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
-    key === "seq"
-      ? "1"
-      : key === "digest"
-        ? "0".repeat(64)
-        : of[key === "session" && path.includes("{call}") ? "stuck" : (key as keyof Things)],
-  );
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => paramOf(path, field, of));
   const takesBody = method === "POST" && !BARE.has(name);
   const response = await fetch(`${at.url}/api/v1${filled}${name === "usage" ? "?from=0&to=1" : ""}`, {
     method,
@@ -208,62 +216,43 @@ const hiddenAs = (name: OperationName): number => {
 
 // ── frames ──
 
-const FRAMES: Readonly<Record<ClientFrame["kind"], (of: Things) => ClientFrameInput>> = {
+const FRAMES = {
   hello: () => ({ kind: "hello", version: 1 }),
   ping: () => ({ kind: "ping", id: "r" }),
   unsubscribe: () => ({ kind: "unsubscribe", id: "r" }),
   subscribe: ({ session }) => ({ kind: "subscribe", id: "r", to: { kind: "session", session: sessionId(session) }, after: 0 }),
   history: ({ session }) => ({ kind: "history", id: "r", session: sessionId(session), before: null }),
-  chat: ({ agent }) => ({ kind: "chat", id: "r", agent, session: null, text: "look" }),
-  steer: ({ session }) => ({ kind: "steer", id: "r", session: sessionId(session), text: "look" }),
-  cancel: ({ session }) => ({ kind: "cancel", id: "r", session: sessionId(session), reason: "" }),
-  answer: ({ approval }) => ({
-    kind: "answer",
-    id: "r",
-    approval: approvalId(approval),
-    digest: digest("0".repeat(64)),
-    answer: { kind: "approve" },
-  }),
-  resolve: ({ session }) => ({ kind: "resolve", id: "r", session: sessionId(session), call: callId("1.0"), as: "happened" }),
-};
+} satisfies Record<Exclude<ClientFrame["kind"], "call">, (of: Things) => ClientFrameInput>;
 
-/** What one frame is answered with, and which wishes it became. */
-async function say(who: string, kind: ClientFrame["kind"], of: Things): Promise<Readonly<{ answer: string; wishes: number }>> {
+/** The answer to one frame, and the operations that it reached. */
+async function say(who: string, frame: ClientFrameInput): Promise<Readonly<{ answer: string; reached: readonly OperationName[] }>> {
   const caller = await identity.authenticate(asked(bearer(who)));
   if ("status" in caller) throw new Error(caller.detail);
   const { runtime } = stand;
   const { journal } = runtime.place.store;
   const answered = Promise.withResolvers<string>();
-  let wishes = 0;
   const ports: ConnectionPorts = {
+    operations,
     access: identity,
     fanout: openFanout(journal, runtime.subscribe),
     journal,
     whose: openOwners(journal),
-    sessionDriver: {
-      async send({ session }) {
-        wishes += 1;
-        return { session, entry: null, halted: null };
-      },
-    },
-    open: async () => sessionId(of.session),
-    unknownTool: async () => "pay",
     position: journal.position,
     now: () => millis(Date.now()),
     unforeseen: answered.reject,
   };
   const send = async (text: string): Promise<void> => {
-    const frame = JSON.parse(text) as ServerFrame;
-    if (frame.kind === "welcome" && kind !== "hello" && kind !== "unsubscribe") return;
-    answered.resolve(frame.kind === "error" ? `${frame.problem.status}` : frame.kind);
+    const heard = JSON.parse(text) as ServerFrame;
+    if (heard.kind === "welcome" && frame.kind !== "hello" && frame.kind !== "unsubscribe") return;
+    answered.resolve(heard.kind === "error" ? `${heard.problem.status}` : heard.kind);
   };
-  const connection = openConnection(ports, caller, "c", { send, close: () => {} });
-  if (kind !== "hello") connection.hear(frameText(FRAMES.hello(of)));
-  connection.hear(frameText(FRAMES[kind](of)));
+  const connection = openConnection(ports, { caller, id: "c", duplex: { send, close: () => {} } });
+  if (frame.kind !== "hello") connection.hear(frameText(FRAMES.hello()));
+  connection.hear(frameText(frame));
   const answer = await answered.promise;
   connection.gone();
   await connection.over;
-  return { answer, wishes };
+  return { answer, reached: reached.splice(0) };
 }
 const asked = (headers: Readonly<Record<string, string>>): IncomingRequest => ({
   via: "socket",
@@ -274,26 +263,41 @@ const asked = (headers: Readonly<Record<string, string>>): IncomingRequest => ({
   remote: "127.0.0.1",
 });
 
-const ANSWERS: Readonly<Record<ClientFrame["kind"], string>> = {
+const ANSWERS: Readonly<Record<keyof typeof FRAMES, string>> = {
   hello: "welcome",
   unsubscribe: "welcome",
   ping: "pong",
   subscribe: "entries",
   history: "page",
-  chat: "done",
-  steer: "done",
-  cancel: "done",
-  answer: "done",
-  resolve: "done",
 };
 
-test.each(Object.keys(FRAME_ROWS) as ClientFrame["kind"][])("W-7 frame %s, over a connection", async (kind) => {
+test.each(Object.keys(FRAMES) as (keyof typeof FRAMES)[])("W-7 frame %s, over a connection", async (kind) => {
   const [clerk, other] = [mustHave("clerk"), mustHave("other")];
-  const done = { answer: ANSWERS[kind], wishes: ANSWERS[kind] === "done" ? 1 : 0 };
-  expect(await say("full", kind, other)).toEqual(done);
-  expect(await say("scoped", kind, clerk)).toEqual(done);
-  expect(await say("scoped", kind, other)).toEqual(
-    FRAME_ROWS[kind] === "self" ? done : { answer: kind === "chat" ? "403" : "404", wishes: 0 },
+  const done = { answer: ANSWERS[kind], reached: [] };
+  expect(await say("full", FRAMES[kind](other))).toEqual(done);
+  expect(await say("scoped", FRAMES[kind](clerk))).toEqual(done);
+  expect(await say("scoped", FRAMES[kind](other))).toEqual(FRAME_ROWS[kind] === "self" ? done : { answer: "404", reached: [] });
+});
+
+const callFrame = (name: SocketOperation, of: Things): ClientFrameInput => {
+  const { method, path } = OPERATIONS[name];
+  const params = Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, field = ""]) => [field, paramOf(path, field, of)]));
+  const takesBody = method === "POST" && !BARE.has(name);
+  const body = takesBody ? { body: BODIES[name]?.(of) ?? {} } : {};
+  const query = name === "usage" ? { query: { from: 0, to: 1 } } : {};
+  return { kind: "call", id: "r", key: crypto.randomUUID(), operation: name, input: { params, ...query, ...body } };
+};
+
+test.each(SOCKET_OPERATIONS)("W-7 %s, called over a connection, is decided as over HTTP", async (name) => {
+  const [clerk, other] = [mustHave("clerk"), mustHave("other")];
+  const row = ROUTE_ROWS[name];
+  const reach = Array.isArray(row) ? row[0] : row;
+  const done = { answer: "result", reached: [name] };
+  const refused = (status: number) => ({ answer: String(status), reached: [] });
+  expect(await say("full", callFrame(name, other))).toEqual(done);
+  expect(await say("scoped", callFrame(name, clerk))).toEqual(reach === "all" ? refused(403) : done);
+  expect(await say("scoped", callFrame(name, other))).toEqual(
+    reach === "all" ? refused(403) : reach === "its own" ? refused(hiddenAs(name)) : done,
   );
 });
 

@@ -22,16 +22,11 @@ const WAYS: readonly Way[] = [
     const { method, path, act: on } = OPERATIONS[name];
     return { name, via: "http", method, path: `/api/v1${path}`, on, row: ROUTE_ROWS[name] };
   }),
-  ...Object.entries(FRAME_ACTS).map(
-    ([name, on]): Way => ({
-      name: `frame ${name}`,
-      via: "socket",
-      method: "GET",
-      path: "/ws/v1",
-      on,
-      row: FRAME_ROWS[name as ClientFrame["kind"]],
-    }),
-  ),
+  ...Object.entries(FRAME_ACTS).flatMap(([name, on]): readonly Way[] => {
+    const row = FRAME_ROWS[name as ClientFrame["kind"]];
+    if (on === "operation" || row === "operation") return []; // a call is its operation, whose row is above
+    return [{ name: `frame ${name}`, via: "socket", method: "GET", path: "/ws/v1", on, row }];
+  }),
 ];
 
 let door: Door;

@@ -190,7 +190,7 @@ test("W-13 limited access does not speak with an agent that acts for its operato
   for (const one of speaking) {
     expect(identity.mayDo(full, one)).toBeNull();
     for (const caller of some)
-      expect(identity.mayDo(caller, one)).toBe("`coordinator` acts for whoever speaks with it, and this access is limited");
+      expect(identity.mayDo(caller, one)).toBe("`coordinator` acts for the person who talks to it, and this access is limited");
   }
   expect(identity.mayDo(await enter({ agents: ["coordinator"] }), act("observe", "agent", about))).toBeNull();
   expect(identity.mayDo(await identity.operator("ann"), act("run", "agent", about))).toBeNull();

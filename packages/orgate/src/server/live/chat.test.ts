@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";
 import { latch } from "../fixtures/stand.ts";
 import { conversationOf, openChat } from "./chat.ts";
-import { type Connection, RATES } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 
 const open: Stage[] = [];
 afterEach(async () => {
@@ -48,7 +48,7 @@ function connect(stage: Stage, id = "c1"): Client {
       look();
     });
   const ports = { ...stage.ports, subscribe: stage.runtime.subscribe, agent: "clerk" };
-  const connection = openChat(ports, stage.caller, id, { send, close: () => {} }, RATES);
+  const connection = openChat(ports, { caller: stage.caller, id, duplex: { send, close: () => {} } });
   return {
     say: (message) => connection.hear(typeof message === "string" ? message : JSON.stringify(message)),
     messages,
@@ -197,7 +197,7 @@ test("W-26 what a person may not do is a request that came to nothing, with its 
     heard.push(JSON.parse(text));
     if (heard.length === 2) resolve();
   };
-  openChat(ports, stage.caller, "c", { send, close: () => {} }, RATES).hear(JSON.stringify(chat("hello")));
+  openChat(ports, { caller: stage.caller, id: "c", duplex: { send, close: () => {} } }).hear(JSON.stringify(chat("hello")));
   await promise;
   expect(heard).toMatchObject([
     { type: "ChatChunk", done: true },

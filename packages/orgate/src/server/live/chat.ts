@@ -15,138 +15,162 @@ import type { SessionDriver } from "../../operations/session-driver.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
 import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
 import type { Access } from "../identity/authentication.ts";
-import type { Connection, Duplex } from "./connection.ts";
+import { type Connection, type Duplex, RATES } from "./connection.ts";
 
 export type ChatPorts = Readonly<{
   access: Pick<Access, "mayDo">;
   sessionDriver: Pick<SessionDriver, "send">;
   journal: Pick<Journal, "session">;
   subscribe: Subscribe;
-  /** Whom these connections talk to. */
+  /** The agent that these connections talk to. */
   agent: string;
-  /** Opens a session of this agent's under an id of the caller's own, or finds the one that has it. */
+  /** Opens a session of this agent under an id of the caller's own, or finds the one that has it. */
   open(agent: string, external: string, caller: Caller): Promise<SessionId>;
   now(): Millis;
   unforeseen(error: unknown): void;
 }>;
 
-/** Requests of one connection that are remembered as told. */
+/** Turns of one connection that are remembered. */
 const MOST_KNOWN = 1_000;
-/** An id that nobody makes twice by counting. */
+/** Length of an id that nobody makes twice by counting. */
 const LASTING = 16;
 
-export function openChat(ports: ChatPorts, caller: Caller, id: string, duplex: Duplex, rates: FrameLimits): Connection {
-  let isClosed = false;
-  let owed = 0;
-  let asked = 0;
-  const stop = new AbortController();
-  const told = new Set<IntentId>();
-  const tasks = new Set<Promise<void>>();
-  const { promise: over, resolve: finished } = Promise.withResolvers<void>();
-  const isWithin = createFrameLimit(rates, ports.now);
+export type ChatOptions = Readonly<{ caller: Caller; id: string; duplex: Duplex; rates?: FrameLimits }>;
+export const openChat = (ports: ChatPorts, options: ChatOptions): Connection => new ChatConnection(ports, options);
 
-  function end(code: number, reason: string): void {
-    if (isClosed) return;
-    isClosed = true;
-    stop.abort();
-    duplex.close(code, reason);
-    void Promise.allSettled(tasks).then(() => finished());
+class ChatConnection implements Connection {
+  readonly over: Promise<void>;
+  readonly #ports: ChatPorts;
+  readonly #caller: Caller;
+  readonly #id: string;
+  readonly #duplex: Duplex;
+  readonly #rates: FrameLimits;
+  readonly #isWithinRate: () => boolean;
+  readonly #stop = new AbortController();
+  /** Turns that are being sent, or were. */
+  readonly #known = new Set<IntentId>();
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #finished: () => void;
+  #isClosed = false;
+  #owed = 0;
+  #asked = 0;
+
+  constructor(ports: ChatPorts, { caller, id, duplex, rates = RATES }: ChatOptions) {
+    this.#ports = ports;
+    this.#caller = caller;
+    this.#id = id;
+    this.#duplex = duplex;
+    this.#rates = rates;
+    this.#isWithinRate = createFrameLimit(rates, ports.now);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.over = promise;
+    this.#finished = resolve;
   }
 
-  function reply(...messages: readonly ChatServerMessage[]): void {
-    for (const message of messages) {
-      if (isClosed) return;
-      if (owed >= rates.owed) {
-        end(CLOSE.overloaded, "it does not read what it asks for");
-        return;
-      }
-      owed += 1;
-      void duplex.send(JSON.stringify(message)).then(() => {
-        owed -= 1;
-      });
+  hear(text: string): void {
+    if (this.#isClosed) return;
+    const { expiresAt } = this.#caller.scope;
+    if (text.length > this.#rates.frameBytes) this.#end(CLOSE.tooBig, "too much at once");
+    else if (!this.#isWithinRate()) this.#end(CLOSE.policy, "too many messages at once");
+    else if (expiresAt !== null && this.#ports.now() >= expiresAt) this.#end(CLOSE.policy, "sign in again");
+    else {
+      const read = readChatMessage(text);
+      if (read.kind === "refused") this.#reply(read.error);
+      else if (read.message.type === "Ping") this.#reply({ type: "Pong" });
+      else this.#say(read.message.id, read.message.content);
     }
   }
 
-  /** One text per person, agent and id: what makes it once. */
-  const wishOf = (given: string): IntentId => {
-    const scope = given.length >= LASTING ? "" : id;
-    return intentId(`c-${sha256(`${principalName(caller.principal)}\n${ports.agent}\n${scope}\n${given}`).slice(0, 40)}`);
-  };
+  gone(): void {
+    this.#end(CLOSE.done, "");
+  }
 
-  async function turn(intent: IntentId, request: string, text: string): Promise<void> {
-    let isOver = false;
-    const tell = async (messages: readonly ChatServerMessage[]): Promise<void> => {
-      for (const message of messages) if (!isClosed) await duplex.send(JSON.stringify(message));
+  leave(problem: Problem, _again: boolean, code: number = CLOSE.goingAway): void {
+    if (this.#isClosed) return;
+    void this.#duplex.send(JSON.stringify(chatError(null, "CLOSING", problem.detail)));
+    this.#end(code, problem.title);
+  }
+
+  #say(given: string, content: string): void {
+    const intent = this.#intentFor(given);
+    if (this.#known.has(intent)) return;
+    const request = requestOf(intent);
+    if (this.#asked >= this.#rates.asked) {
+      this.#reply(...chatDropped(request, "too much was asked at once"));
+      return;
+    }
+    if (this.#known.size >= MOST_KNOWN) this.#known.delete(this.#known.values().next().value ?? intent);
+    this.#known.add(intent);
+    this.#asked += 1;
+    const task = this.#runTurn(intent, request, content)
+      .catch(this.#ports.unforeseen)
+      .finally(() => {
+        this.#asked -= 1;
+        this.#tasks.delete(task);
+      });
+    this.#tasks.add(task);
+  }
+
+  /** One intent per person, agent and id, so that the same message twice is one turn. */
+  #intentFor(given: string): IntentId {
+    const scope = given.length >= LASTING ? "" : this.#id;
+    return intentId(`c-${sha256([principalName(this.#caller.principal), this.#ports.agent, scope, given].join("\n")).slice(0, 40)}`);
+  }
+
+  async #runTurn(intent: IntentId, request: string, text: string): Promise<void> {
+    const send = async (messages: readonly ChatServerMessage[]): Promise<void> => {
+      for (const message of messages) if (!this.#isClosed) await this.#duplex.send(JSON.stringify(message));
     };
+    let isOver = false;
     try {
-      const { session, after } = await begin(intent, text);
+      const { session, after } = await this.#begin(intent, text);
       const signs = chatTurn(intent, request);
-      for await (const live of ports.subscribe({ session }, { after, signal: stop.signal })) {
-        await tell(signs.hear(live));
+      for await (const live of this.#ports.subscribe({ session }, { after, signal: this.#stop.signal })) {
+        await send(signs.hear(live));
         isOver = signs.isOver();
         if (isOver) return;
       }
-      if (!isClosed) await tell(chatDropped(request, "the session has ended"));
+      if (!this.#isClosed) await send(chatDropped(request, "the session has ended"));
     } catch (error) {
       const problem = problemIn(error);
-      if (problem.kind === "internal") ports.unforeseen(error);
-      if (!isOver) await tell(chatDropped(request, problem.detail));
+      if (problem.kind === "internal") this.#ports.unforeseen(error);
+      if (!isOver) await send(chatDropped(request, problem.detail));
     }
   }
 
-  /** Where the turn is to be followed from. */
-  async function begin(intent: IntentId, text: string): Promise<Readonly<{ session: SessionId; after: number }>> {
-    const { agent } = ports;
-    const reason = ports.access.mayDo(caller, act("run", "agent", { agent }));
+  /** Returns the position from which the turn is followed. */
+  async #begin(intent: IntentId, text: string): Promise<Readonly<{ session: SessionId; after: number }>> {
+    const { agent, access, open, journal, sessionDriver } = this.#ports;
+    const caller = this.#caller;
+    const reason = access.mayDo(caller, act("run", "agent", { agent }));
     if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `talk to \`${agent}\``, reason });
-    const session = await ports.open(agent, conversationOf(caller, agent), caller);
-    const before = (await ports.journal.session(session))?.seq ?? 0;
-    const { entry } = await ports.sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });
+    const session = await open(agent, conversationOf(caller, agent), caller);
+    const before = (await journal.session(session))?.seq ?? 0;
+    const { entry } = await sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });
     return { session, after: entry === null ? before : entry.seq - 1 };
   }
 
-  function send(given: string, content: string): void {
-    const intent = wishOf(given);
-    if (told.has(intent)) return; // it is being told, or was
-    const request = requestOf(intent);
-    if (asked >= rates.asked) {
-      reply(...chatDropped(request, "too much was asked at once"));
-      return;
-    }
-    if (told.size >= MOST_KNOWN) told.delete(told.values().next().value ?? intent);
-    told.add(intent);
-    asked += 1;
-    const task = turn(intent, request, content)
-      .catch(ports.unforeseen)
-      .finally(() => {
-        asked -= 1;
-        tasks.delete(task);
+  #reply(...messages: readonly ChatServerMessage[]): void {
+    for (const message of messages) {
+      if (this.#isClosed) return;
+      if (this.#owed >= this.#rates.owed) {
+        this.#end(CLOSE.overloaded, "it does not read what it asks for");
+        return;
+      }
+      this.#owed += 1;
+      void this.#duplex.send(JSON.stringify(message)).then(() => {
+        this.#owed -= 1;
       });
-    tasks.add(task);
-  }
-
-  const isOut = (): boolean => caller.scope.expiresAt !== null && ports.now() >= caller.scope.expiresAt;
-
-  function hear(text: string): void {
-    if (isClosed) return;
-    if (text.length > rates.frameBytes) end(CLOSE.tooBig, "too much at once");
-    else if (!isWithin()) end(CLOSE.policy, "too many messages at once");
-    else if (isOut()) end(CLOSE.policy, "sign in again");
-    else {
-      const read = readChatMessage(text);
-      if (read.kind === "refused") reply(read.error);
-      else if (read.message.type === "Ping") reply({ type: "Pong" });
-      else send(read.message.id, read.message.content);
     }
   }
 
-  function leave(problem: Problem, _again: boolean, code: number = CLOSE.goingAway): void {
-    if (isClosed) return;
-    void duplex.send(JSON.stringify(chatError(null, "CLOSING", problem.detail)));
-    end(code, problem.title);
+  #end(code: number, reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stop.abort();
+    this.#duplex.close(code, reason);
+    void Promise.allSettled(this.#tasks).then(() => this.#finished());
   }
-
-  return { hear, gone: () => end(CLOSE.done, ""), leave, over };
 }
 
 /** A person's own conversation with an agent, wherever they come from. */

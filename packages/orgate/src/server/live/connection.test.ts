@@ -26,9 +26,7 @@ function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Par
     fanout: ground.fanout,
     journal: ground.journal,
     whose: openOwners(ground.journal),
-    sessionDriver: { send: ({ session }) => Promise.resolve({ session, entry: null, halted: null }) },
-    open: () => Promise.resolve(S1),
-    unknownTool: async () => null,
+    operations: { execute: async () => ({ status: 200, result: { kind: "json", value: {} } }) },
     position: ground.journal.position,
     now: () => millis(0),
     unforeseen: () => {},
@@ -46,7 +44,7 @@ function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Par
     closed.push(code);
     flow();
   };
-  const connection = openConnection(ports, caller, "c1", { send, close }, { ...RATES, ...rates });
+  const connection = openConnection(ports, { caller, id: "c1", duplex: { send, close }, rates: { ...RATES, ...rates } });
   return {
     async say(frame) {
       const before = heard.length;
@@ -154,9 +152,11 @@ test("W-25 a connection ends when what it was opened with does", async () => {
 
 test("W-25 pings and requests are answered while a turn runs and while entries wait for a slow reader", async () => {
   const ground = await opened();
-  const never = connect(ground, { sessionDriver: { send: () => new Promise(() => {}) } });
+  const never = connect(ground, { operations: { execute: () => new Promise(() => {}) } });
   await never.say(HELLO);
-  expect(await never.say({ kind: "chat", id: "c", agent: "clerk", session: S1, text: "hi" })).toEqual([]);
+  expect(await never.say({ kind: "call", id: "c", operation: "say", input: { params: { session: S1 }, body: { text: "hi" } } })).toEqual(
+    [],
+  );
   expect(await never.say({ kind: "ping", id: "p" })).toMatchObject([{ kind: "pong" }]);
   expect(await never.say({ kind: "history", id: "h", session: S1, before: null })).toMatchObject([{ kind: "page", id: "h", before: null }]);
   never.stall();
@@ -193,4 +193,31 @@ test("W-25 what is unsubscribed is told no more", async () => {
   await ground.note(S1, "nobody listens");
   await settle();
   expect(ends.heard).toHaveLength(before);
+});
+
+test("W-4 W-25 a call is decoded by its operation's schemas, run under its key, and bounded unless it may carry files", async () => {
+  const orders: unknown[] = [];
+  const execute: ConnectionPorts["operations"]["execute"] = async ({ name, request, idempotencyKey }) => {
+    orders.push([name, request, idempotencyKey]);
+    return { status: 202, result: { kind: "json", value: { session: S1 } } };
+  };
+  const ends = connect(await opened(), { operations: { execute } }, { callBytes: 300 });
+  await ends.say(HELLO);
+  const say = (id: string, input: object, more: object = {}): ClientFrameInput => ({ kind: "call", id, operation: "say", input, ...more });
+  const fits = { params: { session: S1 }, body: { text: "x".repeat(400) } };
+  expect(await ends.say(say("a", fits))).toEqual([{ kind: "result", id: "a", status: 202, value: { session: S1 } }]);
+  await ends.say(say("b", fits, { key: "mine" }));
+  expect(orders).toEqual([
+    ["say", { ...fits, query: {} }, "a"],
+    ["say", { ...fits, query: {} }, "mine"],
+  ]);
+  const refused = [{ kind: "error", id: "c", problem: { kind: "bad-request" } }];
+  expect(await ends.say(say("c", { params: { session: S1 } }))).toMatchObject(refused);
+  expect(await ends.say(say("c", { params: { session: S1 }, body: { text: "x", more: 1 } }))).toMatchObject(refused);
+  expect(await ends.say(say("c", { ...fits, query: { more: 1 } }))).toMatchObject(refused);
+  const long = { params: { session: S1 }, body: { reason: "x".repeat(400) } };
+  expect(await ends.say({ kind: "call", id: "d", operation: "cancel", input: long })).toMatchObject([
+    { kind: "error", id: "d", problem: { kind: "too-large" } },
+  ]);
+  expect(orders).toHaveLength(2);
 });

@@ -1,277 +1,273 @@
 /**
- * One connection of `/ws/v1`, over anything that carries texts both ways: a socket, or a test's own hands. `greeting` until hello, then `open`, then `closed`.
- * Each subscription is told at the pace at which the other end reads; requests are done beside them, and nothing waits for a turn.
+ * One connection of `/ws/v1`, over anything that carries texts both ways: a socket, or a test. `greeting` until hello, then `open`, then `closed`. Each
+ * subscription is sent at the pace at which the other end reads; calls run beside them, and nothing waits for a turn.
  *
- * W-25 a frame that cannot be read, or is not for now, gets an error, and the connection lives; an oversize frame or a flood of them closes it.
- * W-25 pings, cancels and answers are heard while turns run and while entries are on their way.
- * W-25 what the server owes a reader that does not read is bounded: past that the connection is closed, and what it followed is there when it comes back.
+ * W-25 a frame that cannot be decoded, or comes too early, gets an error and the connection lives; an oversize frame or a flood closes it. Pings and calls
+ *     are answered while turns run and entries are on their way.
  */
 import type { Millis } from "@orgate/core";
 import {
+  type CallFrame,
   CLOSE,
   type ClientFrame,
   frameText,
+  type HistoryFrame,
   MOST_FRAME_BYTES,
-  MOST_SUBSCRIPTIONS,
   type Problem,
-  type RequestFrame,
   readClientFrame,
   type ServerFrame,
-  type SubscribeFrame,
   VERSION,
   wireProblem,
 } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
-import { missingProblem } from "../../operations/acts.ts";
+import { callOperation } from "../../operations/call-operation.ts";
+import type { OperationExecutor } from "../../operations/execute.ts";
 import { problemIn } from "../../operations/refusal.ts";
 import { sightOf } from "../../operations/visibility.ts";
 import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
-import type { Fanout, FanoutEntry } from "./fanout.ts";
-import { answerRequest, type RequestPorts } from "./requests.ts";
+import { WITH_FILES } from "../http/limits.ts";
+import type { Fanout } from "./fanout.ts";
+import { type HistoryPorts, readHistory } from "./history.ts";
+import { ConnectionSubscriptions } from "./subscriptions.ts";
 
-/** The other end, as a connection sees it. */
+/** The other end of a connection. */
 export type Duplex = Readonly<{
   /** Resolves when there is room for more, and when it is closed; never rejects. */
   send(text: string): Promise<void>;
   close(code: number, reason: string): void;
 }>;
 
-export type ConnectionPorts = RequestPorts &
+export type ConnectionPorts = HistoryPorts &
   Readonly<{
+    operations: Pick<OperationExecutor, "execute">;
     fanout: Fanout;
     position(): Promise<number>;
     now(): Millis;
-    /** Hears of errors that are no fault of the caller's. */
+    /** Gets errors that are no fault of the caller's. */
     unforeseen(error: unknown): void;
   }>;
+export type ConnectionOptions = Readonly<{ caller: Caller; id: string; duplex: Duplex; rates?: FrameLimits }>;
 
-export const RATES: FrameLimits = { burst: 300, perSecond: 100, asked: 64, owed: 256, frameBytes: MOST_FRAME_BYTES, silenceMs: 45_000 };
+export const RATES: FrameLimits = {
+  burst: 300,
+  perSecond: 100,
+  asked: 64,
+  owed: 256,
+  frameBytes: MOST_FRAME_BYTES,
+  callBytes: 1024 * 1024,
+  silenceMs: 45_000,
+};
 
 export type Connection = Readonly<{
-  /** A text came. */
+  /** A text arrived. */
   hear(text: string): void;
   /** The other end has gone. */
   gone(): void;
-  /** Says why, and closes. */
+  /** Tells the reason, and closes. */
   leave(problem: Problem, again: boolean, code?: number): void;
-  /** Resolves when nothing of it is left. */
+  /** Resolves when nothing of it runs any more. */
   over: Promise<void>;
 }>;
 
-type Subscription = Readonly<{ stop: AbortController; frame: SubscribeFrame }> & { at: number; isTold: boolean };
+export const openConnection = (ports: ConnectionPorts, options: ConnectionOptions): Connection => new SocketConnection(ports, options);
 
-export function openConnection(ports: ConnectionPorts, caller: Caller, id: string, duplex: Duplex, rates: FrameLimits = RATES): Connection {
-  let state: "greeting" | "open" | "closed" = "greeting";
-  const subscriptions = new Map<string, Subscription>();
-  const tasks = new Set<Promise<void>>();
-  const { promise: over, resolve: finished } = Promise.withResolvers<void>();
-  let owed = 0;
-  let asked = 0;
-  const isWithin = createFrameLimit(rates, ports.now);
+type Offence = Readonly<{ problem: Problem; again: boolean; code: number }>;
 
-  // ── sending ──
+class SocketConnection implements Connection {
+  readonly over: Promise<void>;
+  readonly #ports: ConnectionPorts;
+  readonly #caller: Caller;
+  readonly #id: string;
+  readonly #duplex: Duplex;
+  readonly #rates: FrameLimits;
+  readonly #subscriptions: ConnectionSubscriptions;
+  readonly #isWithinRate: () => boolean;
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #gone = new AbortController();
+  readonly #finished: () => void;
+  #state: "greeting" | "open" | "closed" = "greeting";
+  /** Replies that the other end has not taken yet. */
+  #owed = 0;
+  /** Requests under way. */
+  #asked = 0;
 
-  /** Beside the subscriptions. Whoever asks for more than they read is let go. */
-  function reply(frame: ServerFrame): void {
-    if (state === "closed") return;
-    if (owed >= rates.owed) {
-      end(CLOSE.overloaded, "it does not read what it asks for");
-      return;
-    }
-    owed += 1;
-    void duplex.send(frameText(frame)).then(() => {
-      owed -= 1;
+  constructor(ports: ConnectionPorts, { caller, id, duplex, rates = RATES }: ConnectionOptions) {
+    this.#ports = ports;
+    this.#caller = caller;
+    this.#id = id;
+    this.#duplex = duplex;
+    this.#rates = rates;
+    this.#isWithinRate = createFrameLimit(rates, ports.now);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.over = promise;
+    this.#finished = resolve;
+    this.#subscriptions = new ConnectionSubscriptions({
+      follow: (wanted) => ports.fanout.follow({ ...wanted, sees: sightOf(ports.access, caller, ports.whose) }),
+      send: (text) => duplex.send(text),
+      reply: (frame) => this.#reply(frame),
+      fail: (about, error) => this.#fail(about, error),
+      hasExpired: () => this.#hasExpired(),
+      expire: () => this.#expire(),
+      track: (work) => this.#track(work),
     });
   }
-  const complain = (about: string | null, problem: Problem): void => reply({ kind: "error", id: about, problem });
 
-  function end(code: number, reason: string): void {
-    if (state === "closed") return;
-    state = "closed";
-    for (const { stop } of subscriptions.values()) stop.abort();
-    subscriptions.clear();
-    duplex.close(code, reason);
-    void Promise.allSettled(tasks).then(() => finished());
-  }
-
-  function leave(problem: Problem, again: boolean, code: number = CLOSE.goingAway): void {
-    if (state === "closed") return;
-    void duplex.send(frameText({ kind: "closing", problem, again }));
-    end(code, problem.title);
-  }
-
-  function track(work: Promise<void>): void {
-    const task = work.catch((error: unknown) => ports.unforeseen(error)).finally(() => tasks.delete(task));
-    tasks.add(task);
-  }
-
-  // ── following ──
-
-  const sight = sightOf(ports.access, caller, ports.whose);
-  const isOut = (): boolean => caller.scope.expiresAt !== null && ports.now() >= caller.scope.expiresAt;
-
-  function subscribe(frame: SubscribeFrame): void {
-    if (subscriptions.has(frame.id)) return; // told twice
-    if (subscriptions.size >= MOST_SUBSCRIPTIONS) {
-      complain(
-        frame.id,
-        wireProblem("too-many", `${MOST_SUBSCRIPTIONS} subscriptions are the most`, "unsubscribe from some, or follow `all`"),
-      );
-      return;
-    }
-    const one: Subscription = { stop: new AbortController(), frame, at: frame.after === "now" ? 0 : frame.after, isTold: false };
-    subscriptions.set(frame.id, one);
-    track(following(one));
-  }
-
-  async function following(one: Subscription): Promise<void> {
-    const { id: name, to, after, previews } = one.frame;
-    const { signal } = one.stop;
-    try {
-      for await (const told of ports.fanout.follow({ to, after, previews, sees: sight, signal })) {
-        if (signal.aborted) return;
-        if (isOut()) {
-          expired();
-          return;
-        }
-        await pass(one, told);
-        one.isTold = true;
-        if (told.kind === "closed" || told.kind === "hidden") break;
-      }
-    } catch (error) {
-      if (!signal.aborted) fail(name, error);
-    } finally {
-      if (subscriptions.get(name) === one) subscriptions.delete(name);
-    }
-  }
-
-  /** What is told counts as told only once the other end had room for it. */
-  async function pass(one: Subscription, told: FanoutEntry): Promise<void> {
-    const name = one.frame.id;
-    switch (told.kind) {
-      case "batch":
-        await duplex.send(
-          `{"kind":"entries","id":${JSON.stringify(name)},"after":${told.after},"to":${told.to},"items":[${told.items.join(",")}]}`,
-        );
-        one.at = told.to;
-        return;
-      case "words": {
-        const { kind, ...words } = told.words;
-        return duplex.send(frameText({ kind, id: name, ...words }));
-      }
-      case "caught-up":
-        one.at = told.at;
-        return duplex.send(frameText({ kind: "caught-up", id: name, at: told.at }));
-      case "closed":
-        return duplex.send(frameText({ kind: "ended", id: name, at: told.at, why: "closed" }));
-      case "hidden":
-        complain(name, hidden(one));
-    }
-  }
-
-  /** Who could see it before is told that this is over; who never could, that there is no such thing. */
-  function hidden({ isTold, frame: { to } }: Subscription): Problem {
-    if (to.kind === "session" && !isTold) return problemIn(missingProblem({ on: "session", id: null, session: to.session }));
-    return wireProblem("forbidden", "this may not be followed any more", "the policies say who may `read-journal`");
-  }
-
-  function unsubscribe(name: string): void {
-    const one = subscriptions.get(name);
-    if (one === undefined) return;
-    subscriptions.delete(name);
-    one.stop.abort();
-    reply({ kind: "ended", id: name, at: one.at, why: "unsubscribed" });
-  }
-
-  // ── asking ──
-
-  function ask(frame: RequestFrame): void {
-    if (asked >= rates.asked) {
-      complain(frame.id, wireProblem("too-many", `${rates.asked} requests are under way`, "wait for their answers"));
-      return;
-    }
-    asked += 1;
-    track(
-      answerRequest(ports, caller, frame)
-        .then(reply, (error: unknown) => fail(frame.id, error))
-        .finally(() => {
-          asked -= 1;
-        }),
-    );
-  }
-
-  function fail(name: string, error: unknown): void {
-    const problem = problemIn(error);
-    if (problem.kind === "internal") ports.unforeseen(error);
-    complain(name, problem);
-  }
-
-  // ── hearing ──
-
-  async function greet(frame: Extract<ClientFrame, { kind: "hello" }>): Promise<void> {
-    state = "open";
-    const { principal, scope } = caller;
-    const me = { principal, agents: scope.agents, actions: scope.actions, expiresAt: scope.expiresAt };
-    const position = await ports.position();
-    reply({ kind: "welcome", version: VERSION, connection: id, me, position, silenceMs: rates.silenceMs });
-    for (const one of frame.resume) if (isOpen()) subscribe({ kind: "subscribe", ...one });
-  }
-  const isOpen = (): boolean => state === "open";
-
-  function expired(): void {
-    leave(wireProblem("unauthenticated", "what the connection was opened with is not good any more", "sign in again"), false, CLOSE.policy);
-  }
-
-  /** Why the connection is closed over this frame; null: it is not. */
-  function offence(text: string): Readonly<{ problem: Problem; again: boolean; code: number }> | null {
-    if (text.length > rates.frameBytes) {
-      const problem = wireProblem("too-large", `a frame has ${rates.frameBytes} bytes at the most`, "send less at once");
-      return { problem, again: false, code: CLOSE.tooBig };
-    }
-    if (isWithin()) return null;
-    return { problem: wireProblem("too-many", "too many frames at once", "send them more slowly"), again: true, code: CLOSE.policy };
-  }
-
-  function hear(text: string): void {
-    if (state === "closed") return;
-    const grave = offence(text);
-    if (grave !== null) leave(grave.problem, grave.again, grave.code);
-    else if (isOut()) expired();
+  hear(text: string): void {
+    if (this.#state === "closed") return;
+    const offence = this.#findOffence(text);
+    if (offence !== null) this.leave(offence.problem, offence.again, offence.code);
+    else if (this.#hasExpired()) this.#expire();
     else {
       const read = readClientFrame(text);
-      if (read.kind === "refused") complain(read.id, read.problem);
-      else take(read.frame);
+      if (read.kind === "refused") this.#reply({ kind: "error", id: read.id, problem: read.problem });
+      else this.#take(read.frame, text.length);
     }
   }
 
-  function take(frame: ClientFrame): void {
+  gone(): void {
+    this.#end(CLOSE.done, "");
+  }
+
+  leave(problem: Problem, again: boolean, code: number = CLOSE.goingAway): void {
+    if (this.#state === "closed") return;
+    void this.#duplex.send(frameText({ kind: "closing", problem, again }));
+    this.#end(code, problem.title);
+  }
+
+  // ── frames ──
+
+  #take(frame: ClientFrame, length: number): void {
     if (frame.kind === "hello") {
-      if (state === "greeting") track(greet(frame));
-      return; // said twice
+      if (this.#state === "greeting") this.#track(this.#greet(frame));
+      return; // a second hello changes nothing
     }
-    if (state === "greeting") {
-      complain(frame.id, wireProblem("conflict", "the first frame is `hello`", "say hello, and wait for the welcome"));
+    if (this.#state === "greeting") {
+      const problem = wireProblem("conflict", "the first frame is `hello`", "say hello, and wait for the welcome");
+      this.#reply({ kind: "error", id: frame.id, problem });
       return;
     }
     switch (frame.kind) {
       case "subscribe":
-        subscribe(frame);
+        this.#subscriptions.open(frame);
         break;
       case "unsubscribe":
-        unsubscribe(frame.id);
+        this.#subscriptions.close(frame.id);
         break;
       case "ping":
-        reply({ kind: "pong", id: frame.id, at: Object.fromEntries([...subscriptions].map(([name, { at }]) => [name, at])) });
+        this.#reply({ kind: "pong", id: frame.id, at: this.#subscriptions.positions() });
         break;
-      case "chat":
-      case "steer":
-      case "cancel":
-      case "answer":
-      case "resolve":
+      case "call":
+        this.#answer(frame.id, () => this.#call(frame, length));
+        break;
       case "history":
-        ask(frame);
+        this.#answer(frame.id, () => this.#history(frame));
     }
   }
 
-  return { hear, gone: () => end(CLOSE.done, ""), leave, over };
+  async #greet({ resume }: Extract<ClientFrame, { kind: "hello" }>): Promise<void> {
+    this.#state = "open";
+    const { principal, scope } = this.#caller;
+    const me = { principal, agents: scope.agents, actions: scope.actions, expiresAt: scope.expiresAt };
+    const position = await this.#ports.position();
+    this.#reply({ kind: "welcome", version: VERSION, connection: this.#id, me, position, silenceMs: this.#rates.silenceMs });
+    for (const one of resume) if (this.#isOpen()) this.#subscriptions.open({ kind: "subscribe", ...one });
+  }
+
+  #isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** An operation, decided and made idempotent as over HTTP. */
+  async #call({ id, operation: name, input, key }: CallFrame, length: number): Promise<ServerFrame> {
+    if (length > this.#rates.callBytes && !WITH_FILES.has(name)) {
+      const problem = wireProblem(
+        "too-large",
+        `the input of \`${name}\` is longer than ${this.#rates.callBytes} bytes`,
+        "send less at once",
+      );
+      return { kind: "error", id, problem };
+    }
+    const order = { name, input, caller: this.#caller, key: key ?? id, gone: this.#gone.signal };
+    return { kind: "result", id, ...(await callOperation(this.#ports.operations, order)) };
+  }
+
+  #history(frame: HistoryFrame): Promise<ServerFrame> {
+    return readHistory(this.#ports, this.#caller, frame);
+  }
+
+  #answer(id: string, work: () => Promise<ServerFrame>): void {
+    if (this.#asked >= this.#rates.asked) {
+      const problem = wireProblem("too-many", `${this.#rates.asked} requests are under way`, "wait for their answers");
+      this.#reply({ kind: "error", id, problem });
+      return;
+    }
+    this.#asked += 1;
+    const answered = work()
+      .then(
+        (frame) => this.#reply(frame),
+        (error: unknown) => this.#fail(id, error),
+      )
+      .finally(() => {
+        this.#asked -= 1;
+      });
+    this.#track(answered);
+  }
+
+  // ── limits ──
+
+  #hasExpired(): boolean {
+    const { expiresAt } = this.#caller.scope;
+    return expiresAt !== null && this.#ports.now() >= expiresAt;
+  }
+
+  #expire(): void {
+    const problem = wireProblem("unauthenticated", "what the connection was opened with is not good any more", "sign in again");
+    this.leave(problem, false, CLOSE.policy);
+  }
+
+  /** The reason to close the connection over this frame; null if there is none. */
+  #findOffence(text: string): Offence | null {
+    const { frameBytes } = this.#rates;
+    if (text.length > frameBytes) {
+      const problem = wireProblem("too-large", `a frame has ${frameBytes} bytes at the most`, "send less at once");
+      return { problem, again: false, code: CLOSE.tooBig };
+    }
+    if (this.#isWithinRate()) return null;
+    return { problem: wireProblem("too-many", "too many frames at once", "send them more slowly"), again: true, code: CLOSE.policy };
+  }
+
+  // ── sending ──
+
+  /** W-25. Who asks for more than they read is disconnected. */
+  #reply(frame: ServerFrame): void {
+    if (this.#state === "closed") return;
+    if (this.#owed >= this.#rates.owed) {
+      this.#end(CLOSE.overloaded, "it does not read what it asks for");
+      return;
+    }
+    this.#owed += 1;
+    void this.#duplex.send(frameText(frame)).then(() => {
+      this.#owed -= 1;
+    });
+  }
+
+  #fail(about: string, error: unknown): void {
+    const problem = problemIn(error);
+    if (problem.kind === "internal") this.#ports.unforeseen(error);
+    this.#reply({ kind: "error", id: about, problem });
+  }
+
+  #track(work: Promise<void>): void {
+    const task = work.catch((error: unknown) => this.#ports.unforeseen(error)).finally(() => this.#tasks.delete(task));
+    this.#tasks.add(task);
+  }
+
+  #end(code: number, reason: string): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#gone.abort();
+    this.#subscriptions.closeAll();
+    this.#duplex.close(code, reason);
+    void Promise.allSettled(this.#tasks).then(() => this.#finished());
+  }
 }

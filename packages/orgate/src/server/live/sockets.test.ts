@@ -1,12 +1,12 @@
 /** The live ways in, over real sockets of a real server. */
 import { defineAgent, type Entry, seq } from "@orgate/core";
-import { openLink, type Reply, readServerFrame, type ServerFrame } from "@orgate/protocol";
+import { openLink, readServerFrame, type SentMessage, type ServerFrame, sendMessage } from "@orgate/protocol";
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from "ai";
 import { afterEach, expect, test } from "vitest";
 import { NO_LOG } from "../../operations/logs.ts";
 import { type Serving, serving } from "../fixtures/serving.ts";
 import { type Access, DENY_EVERYBODY } from "../identity/authentication.ts";
-import { socketsOf } from "./sockets.ts";
+import { openSockets } from "./sockets.ts";
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {
@@ -24,7 +24,7 @@ const echo = (name: string) =>
 
 async function serve(): Promise<Serving> {
   const agents = [echo("clerk"), echo("other"), echo("coordinator")];
-  const one = await serving({ agents, serve: { more: (front) => socketsOf(front, access, NO_LOG) } });
+  const one = await serving({ agents, serve: { more: (front, operations) => openSockets(front, operations, access, NO_LOG) } });
   open.push(one.stop);
   return one;
 }
@@ -74,17 +74,17 @@ function followed(link: ReturnType<typeof linkTo>, isLast: (entry: Entry) => boo
     );
   });
 }
-const chat = (agent: string, text: string) => ({ kind: "chat", agent, session: null, text }) as const;
-const sessionIn = (got: Reply) => {
-  if (got.kind !== "done") throw new Error(JSON.stringify(got));
-  return got.session;
+const chat = (link: ReturnType<typeof linkTo>, agent: string, text: string) => sendMessage(link, { agent, session: null }, { text });
+const sessionIn = (got: Awaited<ReturnType<typeof chat>>): SentMessage["session"] => {
+  if (got.kind !== "ok") throw new Error(JSON.stringify(got));
+  return got.value.session;
 };
 
 test("W-24 over a real socket: what is asked is done, what is followed is the journal", async () => {
   const at = await serve();
   const link = linkTo(at);
   const told = followed(link, ({ event }) => event.kind === "turn.ended");
-  const session = sessionIn(await link.ask(chat("clerk", "hello")));
+  const session = sessionIn(await chat(link, "clerk", "hello"));
   const entries = await told;
   const own = await at.runtime.place.store.journal.read(session, seq(0), 100);
   expect(entries.filter(({ stream }) => stream === session)).toEqual(
@@ -97,12 +97,12 @@ test("W-24 a key that is scoped to an agent is told that agent's sessions alone,
   const at = await serve();
   const [full, scoped] = [linkTo(at), linkTo(at, "scoped")];
   const told = followed(scoped, ({ event }) => event.kind === "turn.ended");
-  const theirs = sessionIn(await full.ask(chat("other", "not for them")));
-  const ours = sessionIn(await full.ask(chat("clerk", "for them")));
+  const theirs = sessionIn(await chat(full, "other", "not for them"));
+  const ours = sessionIn(await chat(full, "clerk", "for them"));
   expect(new Set((await told).map(({ stream }) => stream))).toEqual(new Set([ours]));
-  expect(await scoped.ask(chat("other", "hello"))).toMatchObject({ kind: "error", problem: { kind: "not-permitted" } });
-  expect(await scoped.ask({ kind: "history", session: theirs, before: null })).toMatchObject({
-    kind: "error",
+  expect(await chat(scoped, "other", "hello")).toMatchObject({ kind: "problem", problem: { kind: "not-permitted" } });
+  expect(await scoped.history({ session: theirs, before: null })).toMatchObject({
+    kind: "problem",
     problem: { kind: "session-unknown" },
   });
 });
@@ -127,7 +127,7 @@ async function framesOf(response: Response, isLast: (frame: ServerFrame) => bool
 
 test("W-24 a session is followed as server-sent events over HTTP, from the place that is named", async () => {
   const at = await serve();
-  const session = sessionIn(await linkTo(at).ask(chat("clerk", "hello")));
+  const session = sessionIn(await chat(linkTo(at), "clerk", "hello"));
   for await (const live of at.runtime.subscribe({ session })) if (live.kind === "entry" && live.entry.event.kind === "turn.ended") break;
   const own = await at.runtime.place.store.journal.read(session, seq(0), 100);
   const isEnd = ({ kind }: ServerFrame): boolean => kind === "caught-up";

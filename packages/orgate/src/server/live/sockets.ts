@@ -1,18 +1,17 @@
-/** What is told live: over the sockets, as server-sent events, and to `useChat`; all of it from the same fan-out and by the same wishes. */
+/** The live surfaces: sockets, server-sent events and `useChat`, all over the same fan-out and the same operations. */
 import { millis } from "@orgate/core";
 import { type Following, UI_STREAM_HEADERS } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
-import { findToolOfCall } from "../../operations/acts.ts";
 import { agentNamed, type OperationContext } from "../../operations/context.ts";
-import type { OperationHandlers } from "../../operations/execute.ts";
+import type { OperationExecutor, OperationHandlers } from "../../operations/execute.ts";
 import { errorText, type Log } from "../../operations/logs.ts";
 import { openOwn } from "../../operations/open-session.ts";
 import type { OperationResult } from "../../operations/result.ts";
 import { sightOf } from "../../operations/visibility.ts";
-import type { SocketProtocols } from "../http/server.ts";
+import type { SocketProtocols } from "../http/socket-connections.ts";
 import type { Access } from "../identity/authentication.ts";
-import { openChat } from "./chat.ts";
-import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
+import { type ChatPorts, openChat } from "./chat.ts";
+import { type ConnectionPorts, openConnection } from "./connection.ts";
 import { type Fanout, openFanout } from "./fanout.ts";
 import { EVENT_STREAM, lastEventId, streamEvents } from "./sse.ts";
 import { openUiChat } from "./ui-chat.ts";
@@ -22,28 +21,27 @@ export type Sockets = Readonly<{ talks: SocketProtocols; handlers: OperationHand
 /** Whom `/ws/chat` talks to. */
 const DESK = "coordinator";
 
-export function socketsOf(front: OperationContext, access: Access, log: Log): Sockets {
+export function openSockets(front: OperationContext, operations: OperationExecutor, access: Access, log: Log): Sockets {
   const { runtime, sessionDriver, now, whose } = front;
   const { journal } = runtime.place.store;
   const fanout = openFanout(journal, runtime.subscribe);
   const ports: ConnectionPorts = {
+    operations,
     access,
-    sessionDriver,
     journal,
     whose,
-    open: async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session,
-    unknownTool: (session, call) => findToolOfCall(runtime, session, call),
     fanout,
     position: journal.position,
     now: () => millis(now()),
     unforeseen: (error) => log("error", "socket.failed", { error: errorText(error) }),
   };
-  const talking = { ...ports, subscribe: runtime.subscribe, agent: DESK };
+  const open: ChatPorts["open"] = async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session;
+  const chat = { ...ports, sessionDriver, open, subscribe: runtime.subscribe, agent: DESK };
   const talks: SocketProtocols = {
-    "/ws/v1": (caller, id, duplex) => openConnection(ports, caller, id, duplex),
+    "/ws/v1": (caller, id, duplex) => openConnection(ports, { caller, id, duplex }),
     ...(agentNamed(front, DESK) === null
       ? {}
-      : ({ "/ws/chat": (caller, id, duplex) => openChat(talking, caller, id, duplex, RATES) } satisfies SocketProtocols)),
+      : ({ "/ws/chat": (caller, id, duplex) => openChat(chat, { caller, id, duplex }) } satisfies SocketProtocols)),
   };
 
   const events = (to: Following, after: number | "now", caller: Caller): OperationResult => ({
@@ -56,7 +54,7 @@ export function socketsOf(front: OperationContext, access: Access, log: Log): So
       events({ kind: "session", session: params.session }, lastEventId(connection.resumeAfter) ?? query.after, caller),
     followAll: async ({ query, caller, connection }) => events({ kind: "all" }, lastEventId(connection.resumeAfter) ?? query.after, caller),
     uiChat: async ({ params, body, caller }) => {
-      const tell = await openUiChat(talking, caller, params.agent, body);
+      const tell = await openUiChat(chat, caller, params.agent, body);
       return {
         kind: "stream",
         mediaType: EVENT_STREAM,

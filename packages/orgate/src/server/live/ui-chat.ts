@@ -15,16 +15,35 @@ import {
   readAttachments,
   type SessionId,
 } from "@orgate/core";
-import { type LiveSign, type OperationRequest, readUiApproval, UI_STREAM_END, type UiPart, uiStreamText, uiTurn } from "@orgate/protocol";
+import {
+  type LiveSign,
+  type OperationOutput,
+  type OperationRequest,
+  readUiApproval,
+  UI_STREAM_END,
+  type UiPart,
+  uiStreamText,
+  uiTurn,
+} from "@orgate/protocol";
 import * as z from "zod";
 import { sha256 } from "../../node/crypto.ts";
-import { act, type Caller } from "../../operations/access.ts";
+import { act, type Caller, type Permissions } from "../../operations/access.ts";
+import { callOperation } from "../../operations/call-operation.ts";
+import type { OperationExecutor } from "../../operations/execute.ts";
 import type { Sink } from "../../operations/result.ts";
+import type { SessionDriver } from "../../operations/session-driver.ts";
 import { findNewestEntry } from "../../runtime/delivery.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
-import { answerRequest, type RequestPorts } from "./requests.ts";
 
-export type UiChatPorts = RequestPorts & Readonly<{ subscribe: Subscribe; journal: RequestPorts["journal"] & Pick<Journal, "session"> }>;
+export type UiChatPorts = Readonly<{
+  operations: Pick<OperationExecutor, "execute">;
+  access: Pick<Permissions, "mayDo">;
+  sessionDriver: Pick<SessionDriver, "send">;
+  journal: Pick<Journal, "session" | "read">;
+  subscribe: Subscribe;
+  /** Opens a session of this agent under an id of the caller's own, or finds the one that has it. */
+  open(agent: string, external: string, caller: Caller): Promise<SessionId>;
+}>;
 
 /** What is used of a message; the rest is the client's own. */
 const approval = z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().optional() });
@@ -79,6 +98,8 @@ async function begin(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session
   return { ...at, from, after: from, answers: NO_ANSWERS };
 }
 
+/** The answer counts although the stream is closed before it was given. */
+const NEVER = new AbortController().signal;
 const NO_ANSWERS: ReadonlySet<number> = new Set();
 
 /** The answers are given first: the stream begins after them. */
@@ -91,16 +112,14 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
     if (bound === null) throw unusable("an answer is to a question that was not asked here");
     const answer =
       given.approved === true ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: given.reason?.trim() || NO_REASON } as const);
-    const done = await answerRequest(ports, caller, {
-      kind: "answer",
-      id: `ui-${bound.approval}`,
-      session: at.session,
-      ...bound,
-      answer,
-    });
-    if (done.kind !== "done" || done.entry === null) continue;
-    after = Math.max(after, done.entry.seq);
-    answers.add(done.entry.seq);
+    const { approval: id, digest } = bound;
+    const key = `ui-${once(caller, at.session, id)}`;
+    const input = { params: { approval: id }, body: { digest, answer } };
+    const { value } = await callOperation(ports.operations, { name: "answer", input, caller, key, gone: NEVER });
+    const { entry } = value as OperationOutput<"answer">;
+    if (entry === null) continue;
+    after = Math.max(after, entry.seq);
+    answers.add(entry.seq);
   }
   if (after === 0) throw unusable("there is nothing new in the messages");
   const began = await findNewestEntry(ports.journal, at.session, (event) => event.kind === "turn.started" && event.intent === at.intent);

@@ -32,7 +32,7 @@ import type { Deliveries } from "../../operations/deliveries.ts";
 import type { Log } from "../../operations/logs.ts";
 import { problemIn, refusal } from "../../operations/refusal.ts";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
-import type { FindSessionStart } from "../../schedules/scheduler.ts";
+import type { FindSessionStart } from "../../schedules/firing.ts";
 import type { HookSecrets } from "../../schedules/webhook-secrets.ts";
 import type { HttpAnswer } from "../http/http-response.ts";
 import { createRateLimit, readBody, type ServerLimits } from "../http/limits.ts";

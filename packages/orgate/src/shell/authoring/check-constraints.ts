@@ -7,10 +7,10 @@
 import { type Agent, millis, type Tool } from "@orgate/core";
 import type { LoadedPolicy, PolicyProblem } from "@orgate/core/gate";
 import type { SymbiFile } from "@orgate/symbi";
+import type { ManifestFile } from "@orgate/toolclad";
 import { findTomlPosition } from "../../files/toml-text.ts";
 import { problemAt as symbiProblemAt } from "../../project/symbi/symbi-files.ts";
 import { type Calendar, readTime } from "../../schedules/calendar.ts";
-import type { ManifestFile } from "../../toolclad/manifest-files.ts";
 import { type Constraints, RISKS, TIERS } from "./constraints.ts";
 import { allowsAnyPrincipal, allowsAnyResource, coversAction, type PolicyAction } from "./policy-scope.ts";
 

@@ -9,6 +9,7 @@
 import { type Agent, describeFault, digestJson, FaultError, SURFACES, type Surface, toolFacts } from "@orgate/core";
 import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
 import type { SymbiProblem } from "@orgate/symbi";
+import type { ManifestFile } from "@orgate/toolclad";
 import type { Config } from "../../config/config.ts";
 import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";
@@ -19,7 +20,6 @@ import { type FolderLoad, tryLoadFolder } from "../../policies/policy-load.ts";
 import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../project/project-agents.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../schedules/declaring.ts";
-import type { ManifestFile } from "../../toolclad/manifest-files.ts";
 import { type ArtifactKind, artifactKind, MAX_ARTIFACT, SHELL, whyNotAuthored } from "./artifact.ts";
 import { checkAgentConstraints, checkManifestConstraints, checkPolicyConstraints, type Finding } from "./check-constraints.ts";
 import { type Constraints, readConstraints } from "./constraints.ts";

@@ -31,13 +31,12 @@ async function audit(rest: string, shell: Shell): Promise<void> {
   if (!Number.isInteger(most) || most < 1 || most > 200) return shell.say("`/audit N`, at most 200");
   const talk = shell.current();
   if (talk === null) return shell.say("`/audit` shows the entries of the conversation, and there is none yet");
-  const reply = await shell.link.ask({ kind: "history", session: talk.session, before: null, most });
-  if (reply.kind === "error") return shell.reportProblem(reply.problem);
-  if (reply.kind !== "page") return;
+  const page = await shell.unwrap(shell.link.history({ session: talk.session, before: null, most }));
+  if (page === null) return;
   const look = shell.ui.look();
   const tell = createNarrator();
   shell.ui.print(
-    reply.entries.flatMap((entry) =>
+    page.entries.flatMap((entry) =>
       tell(entry).flatMap((line) =>
         wrapText(
           `${line.mark} ${line.text}`,

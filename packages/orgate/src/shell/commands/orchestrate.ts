@@ -16,9 +16,7 @@ const orchestrate =
     await shell.refreshAgents();
     const why = whyNot(shell, read.plan.members);
     if (why !== null) return shell.say(why);
-    const reply = await shell.link.ask({ kind: "chat", agent: ORCHESTRATOR, session: null, text: orchestrationText(read.plan) });
-    if (reply.kind === "error") shell.reportProblem(reply.problem);
-    if (reply.kind === "done") shell.conversations.follow(reply.session);
+    await shell.runInNewSession(ORCHESTRATOR, orchestrationText(read.plan));
   };
 
 function whyNot(shell: Shell, members: readonly string[]): string | null {

@@ -129,8 +129,7 @@ async function steer(rest: string, shell: Shell): Promise<void> {
   const talk = shell.current();
   if (rest === "") return shell.say("`/steer TEXT`: what the agent hears next");
   if (talk === null) return shell.say(NOBODY);
-  const reply = await shell.link.ask({ kind: "steer", session: talk.session, text: rest });
-  if (reply.kind === "error") shell.reportProblem(reply.problem);
+  await shell.unwrap(shell.link.call("steer", { params: { session: talk.session }, body: { text: rest } }));
 }
 
 async function debug(rest: string, shell: Shell): Promise<void> {

@@ -19,6 +19,7 @@ import {
   type SessionId,
   type Tool,
 } from "@orgate/core";
+import { hostRunning } from "@orgate/toolclad/running";
 import * as z from "zod";
 import type { Config } from "../../config/config.ts";
 import type { CoordinatorTools } from "../../coordinator/tools.ts";
@@ -29,7 +30,6 @@ import type { Env } from "../../node/env.ts";
 import { loadToolBox } from "../../project/agent-toml.ts";
 import { manifestsOf } from "../../project/project-agents.ts";
 import { orgateHome } from "../../store/keyring.ts";
-import { hostRunning } from "../../toolclad/running/running.ts";
 import { fileTools } from "../../tools/file-tools.ts";
 import { type ArtifactKind, MAX_ARTIFACT, SHELL } from "../authoring/artifact.ts";
 import { artifactFiles, artifactSurface, previewSave, problemLines, saveArtifact } from "./save-artifact.ts";

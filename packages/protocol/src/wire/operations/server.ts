@@ -2,8 +2,7 @@
 import * as z from "zod";
 import { as, defineOperations, inText } from "../operation.ts";
 import * as s from "../shapes.ts";
-import { whoami } from "../v1.ts";
-import { health, metric } from "../views.ts";
+import { health, metric, whoami } from "../views.ts";
 import { serverWords } from "../words/server.ts";
 
 export const serverOperations = defineOperations(serverWords, {

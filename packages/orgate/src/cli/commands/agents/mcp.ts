@@ -1,6 +1,7 @@
 /** MCP servers: which there are, what they offer, and what was accepted of it. Nothing is started but by `diff` and `trust`. */
 import { type Digest, FaultError, type Principal } from "@orgate/core";
 import { diffLines, withContext } from "@orgate/protocol/view";
+import { httpReach } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import {
   type Catalogue,
@@ -26,7 +27,6 @@ import type { Paint, Tone } from "../../../terminal/paint.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible, visibleLines } from "../../../terminal/visible.ts";
-import { httpReach } from "../../../toolclad/running/running.ts";
 import { certified, permittedPerson, projectOf, tell, writingProject } from "../project/project.ts";
 import { appendTrust } from "./trust.ts";
 

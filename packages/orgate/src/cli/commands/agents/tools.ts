@@ -16,9 +16,11 @@ import {
   seq,
   type Tool,
 } from "@orgate/core";
-import type { Contract } from "@orgate/core/contracts";
 import type { Head } from "@orgate/core/journal";
+import type { Contract } from "@orgate/toolclad";
+import { type FileProblem, type ManifestFile, readManifest } from "@orgate/toolclad";
 import { operatorModel } from "../../../models/operator-model.ts";
+import { diskManifests } from "../../../project/manifest-source.ts";
 import { loadProjectAgents, manifestsOf } from "../../../project/project-agents.ts";
 import { problemFault } from "../../../project/project-manifests.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
@@ -27,7 +29,6 @@ import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts"
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, count, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { type FileProblem, type ManifestFile, readManifest } from "../../../toolclad/manifest-files.ts";
 import { notePrograms } from "../project/programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
 import { driven, printResult, withRuntime } from "../sessions/driving.ts";
@@ -211,7 +212,7 @@ export const validateTools: RunCommand = async (given, screen) => {
 function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
   if (!existsSync(file))
     throw new FaultError({ kind: "usage", detail: `there is no file ${file}`, hint: "name a manifest, or none for all of the project's" });
-  const { contract, text, problems } = readManifest(file, types);
+  const { contract, text, problems } = readManifest(file, types, diskManifests);
   return { problems, manifests: contract === null ? [] : [{ file, shown: file, text, contract }] };
 }
 

@@ -5,6 +5,7 @@
 
 import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
+import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
@@ -19,8 +20,6 @@ import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { hostRunning } from "../../../toolclad/running/running.ts";
-import { nameOf as nameOfHolding } from "../../../toolclad/running/sandbox-proof.ts";
 import { hasRun, projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;

@@ -1,5 +1,5 @@
+import { explainProgramFailure } from "@orgate/toolclad/running";
 import type { Screen } from "../../../terminal/screen.ts";
-import { explainProgramFailure } from "../../../toolclad/program-warnings.ts";
 
 export async function notePrograms(screen: Screen): Promise<void> {
   const why = await explainProgramFailure();

@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
+import type { ReadManifests } from "@orgate/toolclad";
 import type { Config } from "../../../config/config.ts";
 import type { FileCache } from "../../../files/file-cache.ts";
 import { fileAt } from "../../../files/file-input.ts";
@@ -12,6 +13,7 @@ import type { Env } from "../../../node/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
 import { openPolicies, type Policies } from "../../../policies/policies.ts";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { readProjectManifests } from "../../../project/manifest-source.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import type { ProjectMcp } from "../../../project/project-mcp.ts";
 import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
@@ -22,12 +24,10 @@ import type { Person } from "../../../store/keyring.ts";
 import { openPersons } from "../../../store/open-read-only.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { isManifest, type ReadManifests, readManifests } from "../../../toolclad/manifest-files.ts";
 import { tell } from "./looking.ts";
 
 /** Its manifests, with all that is wrong with them. */
-export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests =>
-  readManifests(root, tools.filter(isManifest));
+export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests => readProjectManifests(root, tools);
 
 /** With the right to append. */
 export async function writingProject<T>(config: Pick<Config, "journal">, work: (place: OpenProjectStore) => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@
  */
 import { type Agent, millis, type Surface } from "@orgate/core";
 import { openApi } from "@orgate/protocol";
+import { loadRunners } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import type { AskHidden } from "../../../identity/secrets.ts";
 import { version } from "../../../node/version.ts";
@@ -21,13 +22,12 @@ import { connectDesk, DESK_SURFACES, desksOf } from "../../../server/coordinator
 import { identityHandlers, sitePages } from "../../../server/http/site.ts";
 import { type Identity, openIdentity } from "../../../server/identity/auth.ts";
 import type { Access } from "../../../server/identity/authentication.ts";
-import { socketsOf } from "../../../server/live/sockets.ts";
+import { openSockets } from "../../../server/live/sockets.ts";
 import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import type { Person } from "../../../store/keyring.ts";
 import type { Given } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
-import { loadRunners } from "../../../toolclad/running/running.ts";
 import { notifyOf, tellReload, tellWarnings } from "../sessions/driving.ts";
 import { certified, policiesFor } from "./project.ts";
 
@@ -171,9 +171,9 @@ function coordinatorOf(around: Around): Promise<Coordinator> {
     log,
     ...(declares === null ? {} : { declares }),
     pages: sitePages(identity, origins, version()),
-    more: (front) => {
+    more: (front, operations) => {
       connectDesk(project.desk, front, identity);
-      const live = socketsOf(front, door, log);
+      const live = openSockets(front, operations, door, log);
       return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },
   });

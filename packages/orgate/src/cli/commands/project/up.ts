@@ -6,6 +6,7 @@
  * Rule: W-33.
  */
 import { type Agent, FaultError } from "@orgate/core";
+import { programWarnings } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import { writeServerAddress } from "../../../files/server-address.ts";
 import { hasSignedIn } from "../../../identity/access-store.ts";
@@ -19,7 +20,6 @@ import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts"
 import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
-import { programWarnings } from "../../../toolclad/program-warnings.ts";
 import { tellReload } from "../sessions/driving.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, loadedFor, openServing } from "./serving.ts";
