@@ -1,6 +1,7 @@
 import { FaultError, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
 import { hasWords, searchWords } from "@orgate/protocol/view";
+import type { OperationGroups } from "@orgate/protocol/words";
 import { findSessionHalt } from "../../runtime/people/halted.ts";
 import { act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
@@ -12,20 +13,8 @@ import { json } from "../result.ts";
 import { type TurnView, turnsOf } from "./turns.ts";
 
 type ListedSession = SessionSummary & Readonly<{ halted: StandingHalt | null }>;
-type Names =
-  | "sessions"
-  | "openSession"
-  | "session"
-  | "events"
-  | "turns"
-  | "say"
-  | "steer"
-  | "cancel"
-  | "clear"
-  | "compact"
-  | "chooseModel"
-  | "fork"
-  | "close";
+/** Streams are for a server: its sockets have their handlers. */
+type Group = Exclude<OperationGroups["sessions"], "follow" | "followAll">;
 
 /** What a session is found by in a list, beside what was said in it. */
 const listedText = ({ session, external, title, agent, principal }: SessionSummary): string =>
@@ -39,7 +28,7 @@ async function fitting(views: OperationContext["views"], text: string | undefine
   return (one) => hasWords(listedText(one), words) || said.has(one.session);
 }
 
-export function sessionHandlers({ runtime, sessionDriver, cursors, views }: OperationContext): Pick<OperationHandlers, Names> {
+export function sessionHandlers({ runtime, sessionDriver, cursors, views }: OperationContext): Required<Pick<OperationHandlers, Group>> {
   const mustBe = async (session: SessionId): Promise<SessionSummary> => {
     const found = await runtime.inspect.session(session);
     if (found === null) throw new FaultError({ kind: "session-unknown", session });

@@ -217,7 +217,7 @@ export const trust: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const found = serverIn(await projectServers(given, config), name);
   if (found.server === null) throw unusable(found);
-  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `trust \`mcp:${name}\``);
+  const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `trust \`mcp:${name}\`` });
   const by: Principal = { kind: "user", id: person.name };
   return writingProject(config, async (place) => {
     await certified(given, screen, place, person);

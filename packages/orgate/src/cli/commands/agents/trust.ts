@@ -92,7 +92,7 @@ export const addTrust: RunCommand = async (given, screen) => {
       detail: `\`${subject}\` has the digest ${candidate.digest}, not ${wanted}`,
       hint: "it is not what you looked at: look again",
     });
-  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `trust \`${subject}\``);
+  const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `trust \`${subject}\`` });
   await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await appendTrust(place, (trusted) =>
@@ -112,7 +112,7 @@ export const removeTrust: RunCommand = async (given, screen) => {
   const known = await trustIn(config.journal.directory);
   const subject = known.has(asked) ? asked : skillName(asked);
   if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
-  const person = await permittedPerson(given, screen, config, { kind: "trust" }, `take back the trust in \`${subject}\``);
+  const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `take back the trust in \`${subject}\`` });
   const reason = given.text("reason") ?? "";
   await writingProject(config, async (place) => {
     await certified(given, screen, place, person);

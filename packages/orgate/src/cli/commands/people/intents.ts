@@ -105,7 +105,7 @@ export async function deliverWish(
   { look, config, session, agent, person, announce }: Addressee,
   wanted: IntentBody,
 ): Promise<SentIntent> {
-  await known(given, screen, look, config, person);
+  await ensureCertified(given, screen, { look, config, person });
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
   const runnable = async () => {
@@ -151,21 +151,20 @@ export async function wasHeldAfter(journal: Pick<ReadOnlyStore["journal"], "read
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
-async function known(given: Given, screen: Screen, look: ReadOnlyStore, config: Config, person: Person): Promise<void> {
+async function ensureCertified(
+  given: Given,
+  screen: Screen,
+  { look, config, person }: Pick<Addressee, "look" | "config" | "person">,
+): Promise<void> {
   const found = look.keys().keys.get(person.key.id);
   if (found !== undefined && found.withdrawn === null) return;
   await writingProject(config, (place) => certified(given, screen, place, person));
 }
 
-/** `more`: what else goes into the JSON. */
-export function tellSent(
-  given: Given,
-  screen: Screen,
-  look: ReadOnlyStore,
-  sent: SentIntent,
-  more: Readonly<Record<string, unknown>> = {},
-): number {
-  const { became, intent, drove } = sent;
+/** `more`: further fields of the JSON. */
+type ToldIntent = SentIntent & Readonly<{ more?: Readonly<Record<string, unknown>> }>;
+export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, sent: ToldIntent): number {
+  const { became, intent, drove, more = {} } = sent;
   if (given.json) {
     const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
     const state = became.kind === "became" ? "taken" : "pending";

@@ -157,7 +157,12 @@ export const revokeAccess: RunCommand = async (given, screen) => {
   if (access.revoked !== null)
     throw usage(`\`${access.access}\` was revoked before: nothing was done`, `by ${access.revoked.by.id}: ${access.revoked.reason}`);
   if (access.person !== person.name)
-    mayTakeAccess(given, screen, projectOf(given), person, access.person, `revoke the access of \`${access.person}\``);
+    mayTakeAccess(given, screen, {
+      config: projectOf(given),
+      person,
+      of: access.person,
+      what: `revoke the access of \`${access.person}\``,
+    });
   return acting(given, screen, person, async ({ book, by }) => {
     const { revoked } = await book.revoke(access.access, by, reason);
     if (given.json) screen.line(JSON.stringify({ revoked: access.access, person: access.person, reason: revoked?.reason ?? reason }));
@@ -167,7 +172,8 @@ export const revokeAccess: RunCommand = async (given, screen) => {
 };
 
 /** To take access away is the safe direction: it must not wait for policies to be mended. */
-export function mayTakeAccess(given: Given, screen: Screen, config: Config, person: Person, of: string, what: string): void {
+type TakingAccess = Readonly<{ config: Config; person: Person; of: string; what: string }>;
+export function mayTakeAccess(given: Given, screen: Screen, { config, person, of, what }: TakingAccess): void {
   const gate = gateIfAny(given, screen, config);
   if (gate !== null) assertMayAct(gate, person, { kind: "give-access", to: of }, what);
 }

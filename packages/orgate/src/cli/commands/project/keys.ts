@@ -109,7 +109,7 @@ export const withdrawKey: RunCommand = async (given, screen) => {
   if (reason === "") throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say why: the journal keeps it" });
   const { one, of } = await looking(given, async (look) => meantKey(look, key));
   const person = personOf(given, screen);
-  if (person.key.id !== one && !(of.kind === "person" && of.name === person.name)) await mayWithdraw(given, screen, config, person, of);
+  if (person.key.id !== one && !(of.kind === "person" && of.name === person.name)) await mayWithdraw(given, screen, { config, person, of });
   return writingProject(config, async (place) => {
     if (person.key.id !== one) await certified(given, screen, place, person);
     const by: Principal = { kind: "user", id: person.name };
@@ -154,7 +154,9 @@ function meantKey(look: ReadOnlyStore, key: string): Readonly<{ one: KeyId; of: 
 }
 
 /** To end a key is the safe direction: it does not wait for policies to be mended. */
-async function mayWithdraw(given: Given, screen: Screen, config: Config, person: Person, of: KeyHolder): Promise<void> {
-  if (of.kind !== "person") return void (await permittedPerson(given, screen, config, { kind: "manage-keys" }, "withdraw this key"));
-  mayTakeAccess(given, screen, config, person, of.name, `withdraw the key of \`${of.name}\``);
+type Withdrawing = Readonly<{ config: Config; person: Person; of: KeyHolder }>;
+async function mayWithdraw(given: Given, screen: Screen, { config, person, of }: Withdrawing): Promise<void> {
+  if (of.kind !== "person")
+    return void (await permittedPerson(given, screen, config, { act: { kind: "manage-keys" }, what: "withdraw this key" }));
+  mayTakeAccess(given, screen, { config, person, of: of.name, what: `withdraw the key of \`${of.name}\`` });
 }

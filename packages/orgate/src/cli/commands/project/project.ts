@@ -134,7 +134,12 @@ function machineUser(): string {
 }
 
 /** A-10 Who runs the command, whom the policies let do this; throws otherwise, before anything is written. */
-export async function permittedPerson(given: Given, screen: Screen, config: Config, act: UserAct, what: string): Promise<Person> {
+export async function permittedPerson(
+  given: Given,
+  screen: Screen,
+  config: Config,
+  { act, what }: Readonly<{ act: UserAct; what: string }>,
+): Promise<Person> {
   const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await deskOf(config, given.env)).gate;
   const person = personOf(given, screen);
   assertMayAct(gate, person, act, what);

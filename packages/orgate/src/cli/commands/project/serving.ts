@@ -76,7 +76,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   const { loaded, person, declared, host, port, log, access } = options;
   const { config, project, agents, gate } = loaded;
   await loadRunners();
-  const declares = declared === null ? null : await declaresOf(given, config, declared, person, log);
+  const declares = declared === null ? null : await declaresOf(given, declared, options);
   const runtime = await openProjectRuntime(given, screen, loaded, person);
   const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
   let at: Coordinator | null = null;
@@ -116,10 +116,14 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   }
 }
 
-async function declaresOf(given: Given, { journal }: Config, declared: ServedDeclarations, { name }: Person, log: Log): Promise<Declares> {
+async function declaresOf(
+  given: Given,
+  declared: ServedDeclarations,
+  { loaded, person, log }: Pick<ServingOptions, "loaded" | "person" | "log">,
+): Promise<Declares> {
   const failed = (error: unknown): void => log("error", "webhook.secrets", { error: errorText(error) });
-  const secrets = await openProjectHookSecrets(journal.directory, declared.webhooks, given.env, failed);
-  return { ...declared, secrets, by: { kind: "user", id: name } };
+  const secrets = await openProjectHookSecrets(loaded.config.journal.directory, declared.webhooks, given.env, failed);
+  return { ...declared, secrets, by: { kind: "user", id: person.name } };
 }
 
 /** The project's runtime as the server has it: its ports, surfaces, notices and embedding. */

@@ -20,7 +20,10 @@ export const acknowledge: RunCommand = (given, screen) =>
         detail: "nothing was acknowledged: there is no alarm",
         hint: "`orgate journal verify` proves the journal, `orgate doctor` tells of alarms",
       });
-    const person = await permittedPerson(given, screen, config, { kind: "acknowledge" }, "acknowledge alarms of the journal");
+    const person = await permittedPerson(given, screen, config, {
+      act: { kind: "acknowledge" },
+      what: "acknowledge alarms of the journal",
+    });
     const by = person.name;
     if ((look.keys().keys.get(person.key.id)?.withdrawn ?? null) !== null)
       throw new FaultError({

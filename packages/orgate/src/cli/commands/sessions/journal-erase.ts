@@ -11,7 +11,7 @@ export const erase: RunCommand = async (given, screen) => {
   const reason = required(given, "reason");
   const summary = await looking(given, (look) => sessionOf(look.journal, session));
   const { first, last } = rangeOf(given.text("entries"), summary.seq);
-  const person = await permittedPerson(given, screen, config, sessionAct("erase", summary), `erase ${summary.session}`);
+  const person = await permittedPerson(given, screen, config, { act: sessionAct("erase", summary), what: `erase ${summary.session}` });
   return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     const by = { kind: "user", id: person.name } as const;

@@ -124,7 +124,10 @@ function writeWhole(file: string, cwd: string, lines: Iterable<string>): number 
 export const rotateKey: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const writer = given.flag("writer");
-  const person = await permittedPerson(given, screen, config, { kind: "manage-keys" }, `replace the ${writer ? "writer's" : "root"} key`);
+  const person = await permittedPerson(given, screen, config, {
+    act: { kind: "manage-keys" },
+    what: `replace the ${writer ? "writer's" : "root"} key`,
+  });
   return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     const { keyring } = place;
