@@ -23,6 +23,7 @@ export async function bundle(from: string, to: string, doors: readonly string[])
     platform: "node",
     treeshake: false, // as it was compiled: nothing is guessed about what has an effect
     plugins: [ownAddresses(from)],
+    checks: { bundlerTimings: false }, // a busy machine makes plugins slow; that says nothing about the files
     onLog(_, log) {
       throw new Error(log.message); // whatever it has to say was not looked at by anybody
     },

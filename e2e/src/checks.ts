@@ -1,4 +1,4 @@
-/** What must hold of a session, whatever happened to the processes that drove it: from the counter's log, and from the journal read from outside. */
+/** Checks of a session after crashes, based on the counter's log and on the journal as another process reads it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -23,8 +23,8 @@ const REPEATABLE: readonly string[] = [TOOLS.read, TOOLS.idempotent];
 /** `once` and `reconcile`. */
 const isUnrepeatable = ({ tool }: Effect): boolean => !REPEATABLE.includes(tool);
 
-/** Opens a project to look, and closes it again. */
-export async function looking<T>(directory: string, look: (store: ReadStore) => Promise<T>): Promise<T> {
+/** Opens a project read-only, and closes it again. */
+export async function withOpenProject<T>(directory: string, look: (store: ReadStore) => Promise<T>): Promise<T> {
   const store = openReadStore({ directory });
   try {
     return await look(store);
@@ -33,25 +33,25 @@ export async function looking<T>(directory: string, look: (store: ReadStore) => 
   }
 }
 
-export const entriesOf = (store: ReadStore, session: string): Promise<readonly Entry[]> =>
+export const readEntries = (store: ReadStore, session: string): Promise<readonly Entry[]> =>
   store.journal.read(sessionId(session), seq(0), 100_000);
 
-/** The whole journal, proved as an auditor would: stored form and root key. */
-export function provedClean(store: ReadStore, directory: string): readonly Violation[] {
+/** Verifies the whole journal as an auditor would: stored form and root key. */
+export function verifyJournal(store: ReadStore, directory: string): readonly Violation[] {
   const { problems } = verify({ records: store.records, root: rootOf(directory), ports, head: null, progress: () => {}, torn: null });
   return problems.map((p) => `J-11 the journal does not verify: ${JSON.stringify(p)}`);
 }
 const ports = { hash: sha256, checkSignature, nameKey };
 const rootOf = (directory: string): string => ed25519.read(readFileSync(join(directory, "keys", "root.key"), "utf8"))?.publicKey ?? "";
 
-/** A file that was taken away, proved as `orgate journal verify FILE` does. */
-export function exportedClean(text: string, directory: string): readonly Violation[] {
+/** Verifies an exported file as `orgate journal verify FILE` does. */
+export function verifyExport(text: string, directory: string): readonly Violation[] {
   const { problems, torn, what } = readExport(text, rootOf(directory), ports);
   const found = problems.map((p) => `O-9 the export does not verify: ${JSON.stringify(p)}`);
   return torn || what !== "journal" ? [...found, `O-9 the export is ${torn ? "torn" : `a ${what}`}`] : found;
 }
 
-/** `lines` are those of every process that had the session in hand. */
+/** `lines`: those of every process that drove the session. */
 export function checkSession(session: string, entries: readonly Entry[], lines: readonly Line[]): readonly Violation[] {
   const effects = lines.filter(isEffect).filter((e) => e.session === session);
   const asked = lines.filter(isAsked).filter((a) => a.session === session);
@@ -87,7 +87,7 @@ export function checkSession(session: string, entries: readonly Entry[], lines: 
 /** Rule 5: a model call that was lost is repeated at most twice. */
 const MOST_ATTEMPTS = 3;
 
-/** The script was gone through to its end; or one and the same model call was lost in every attempt that it may have. */
+/** The script ran to its end, or one model call was lost in every attempt that it may have. */
 export function checkCompleted(entries: readonly Entry[]): readonly Violation[] {
   const last = of(entries, "turn.ended").at(-1);
   if (entries.length === 0 || (last?.ending === "completed" && last.output === "done" && last.iterations === 4)) return [];
@@ -96,7 +96,7 @@ export function checkCompleted(entries: readonly Entry[]): readonly Violation[] 
   return [`L-4 the turn ended ${JSON.stringify(last ?? null)}`];
 }
 
-/** What people were asked: answered once, used once, and used in the very commit that started what it was for. */
+/** Each approval request is answered once and used once, in the very commit that starts its call. */
 export function checkAnswers(directory: string, session: string, entries: readonly Entry[]): readonly Violation[] {
   const found: Violation[] = [];
   const commits = commitsOf(directory, session);
@@ -119,7 +119,7 @@ export function checkAnswers(directory: string, session: string, entries: readon
   return found;
 }
 
-/** Which commit each entry of a stream lies in. */
+/** The commit of each entry of a stream. */
 function commitsOf(directory: string, stream: string): ReadonlyMap<number, string> {
   const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true, timeout: 30_000 });
   try {

@@ -51,9 +51,9 @@ const { values } = parseArgs({
 });
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 if (!Number.isSafeInteger(seed)) throw new Error("--seed takes a whole number");
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130)); // so that the stand is cleared away
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130)); // so that the stand is cleaned up
 
-/** Children are bounded one by one; this is for whatever was not thought of. */
+/** Every child has a limit of its own; this one catches everything else. */
 const MOST_MINUTES = values.long ? 60 : 14;
 setTimeout(() => {
   console.error(`still not done after ${MOST_MINUTES} minutes`);
@@ -78,11 +78,11 @@ if (wanted.length === 0) {
   process.exit(2);
 }
 try {
-  // The long form goes one by one, with nothing beside what it measures. The short form has the cores do something while a suite waits.
-  if (values.long) for (const suite of wanted) await put(suite);
+  // The long form runs suites one by one, so that nothing disturbs its measurements. The short form uses the cores while a suite waits.
+  if (values.long) for (const suite of wanted) await runSuite(suite);
   else {
     const tracks = [wanted.filter((suite) => BUSY.has(suite)), wanted.filter((suite) => !BUSY.has(suite))] as const;
-    await Promise.all([onTrack(tracks[0], tracks[1]), onTrack(tracks[1], tracks[0])]);
+    await Promise.all([runTrack(tracks[0], tracks[1]), runTrack(tracks[1], tracks[0])]);
   }
 } finally {
   const processes = stand.started();
@@ -90,13 +90,13 @@ try {
   say(`\n${processes} processes in ${seconds(began)}`);
 }
 
-/** Its own first, then what the other has not come to. */
-async function onTrack(own: Suite[], other: Suite[]): Promise<void> {
-  for (let suite = own.shift() ?? other.pop(); suite !== undefined; suite = own.shift() ?? other.pop()) await put(suite);
+/** Runs its own suites first, then those that the other track has not started. */
+async function runTrack(own: Suite[], other: Suite[]): Promise<void> {
+  for (let suite = own.shift() ?? other.pop(); suite !== undefined; suite = own.shift() ?? other.pop()) await runSuite(suite);
 }
 
-/** What it says is kept together: two of them speak at a time. */
-async function put(suite: Suite): Promise<void> {
+/** Two suites run at a time, so the output of each is printed in one piece. */
+async function runSuite(suite: Suite): Promise<void> {
   const from = performance.now();
   const lines = [`\n${suite.name}`];
   const count = { passed: 0, failed: 0 };

@@ -1,4 +1,4 @@
-/** Random numbers that can be had again: mulberry32. */
+/** Reproducible random numbers: mulberry32. */
 export type Random = Readonly<{ below(n: number): number; between(low: number, high: number): number; pick<T>(from: readonly T[]): T }>;
 
 export function seeded(seed: number): Random {

@@ -1,4 +1,4 @@
-/** What a suite is given, and what is kept of it. */
+/** A suite and its bench: how it judges cases and reports. */
 import type { Violation } from "./checks.ts";
 import type { Stand } from "./stand/stand.ts";
 
@@ -10,7 +10,7 @@ export type Bench = Readonly<{
   long: boolean;
   /** A line for people, and for docs/results/e2e.txt. */
   say(text: string): void;
-  /** One case: it passes when nothing is found against it. */
+  /** Runs one case: it passes if no violation is found. */
   judge(name: string, find: () => Promise<readonly Violation[]>): Promise<void>;
 }>;
 

@@ -1,4 +1,4 @@
-/** Where a process was when it died, by the last thing it said: it speaks synchronously, so there is nothing it did and did not say. */
+/** Where a process was when it died, by its last line: lines are written synchronously, so none is missing. */
 import type { Line } from "./stand/wire.ts";
 
 export const WINDOWS = ["before append", "after append, before effect", "inside effect", "after effect, before append"] as const;
@@ -23,7 +23,7 @@ export function windowOf(last: Line | undefined): Window {
   }
 }
 
-/** The last thing a victim said before it froze, was killed, or ended. */
+/** The last line of a victim before it froze, was killed, or ended. */
 export const lastOf = (lines: readonly Line[]): Line | undefined => lines.findLast((l) => l.kind !== "gone" && l.kind !== "reached");
 
 export type Histogram = Map<Window, number>;

@@ -1,4 +1,4 @@
-/** The browser of the machine: the tests find one, and install none. */
+/** Finds the machine's browser; the tests install none. */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";

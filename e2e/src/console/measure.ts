@@ -1,16 +1,16 @@
 /**
- * Opening a session of ten thousand entries, and scrolling through it, timed by the browser itself: `node e2e/src/console/measure.ts ROUNDS`, told as JSON.
+ * Opening a session of ten thousand entries, and scrolling through it, timed by the browser itself: `node e2e/src/console/measure.ts ROUNDS` prints JSON.
  * `bench/` starts this and reports it: the browser and the server that it needs are here.
  */
 import type { Browser, Page } from "playwright-core";
 import * as z from "zod";
 import { openBrowser } from "./browser.ts";
-import { openDesk } from "./desk.ts";
-import { enter, go } from "./kit.ts";
+import { openPage, signIn } from "./kit.ts";
 import { makePast } from "./seed.ts";
+import { startConsoleServer } from "./server.ts";
 
 const rounds = Number(process.argv[2] ?? "5");
-const desk = await openDesk();
+const server = await startConsoleServer();
 const browser = await openBrowser();
 const opened: number[] = [];
 const whole: number[] = [];
@@ -76,10 +76,10 @@ const SCROLL = `new Promise((done) => {
 })`;
 
 try {
-  const session = makePast(desk, 10_000);
-  const ana = await enter(browser, desk, "ana");
+  const session = makePast(server, 10_000);
+  const ana = await signIn(browser, server, "ana");
   for (let i = 0; i < rounds; i += 1) {
-    await go(ana, desk, "/sessions?agent=billing");
+    await openPage(ana, server, "/sessions?agent=billing");
     await ana.page.locator(`a[href="/sessions/${session}"]`).waitFor();
     opening.push(
       await longest(browser, ana.page, async () => {
@@ -94,5 +94,5 @@ try {
   console.log(JSON.stringify({ opened, whole, opening, scrolling, nodes }));
 } finally {
   await browser.close();
-  await desk.close();
+  await server.close();
 }

@@ -1,4 +1,4 @@
-// Runs in a page: what is wider than the window, text that is cut off, characters that hide, and what moves where nothing is to move.
+// Runs in a page: finds elements wider than the window, text that is cut off, hidden characters, and motion where none is wanted.
 (() => {
   const found = [];
   const root = document.documentElement;

@@ -1,10 +1,10 @@
-/** Things for the screens to show, made as an operator would make them: over the API, by real turns. */
+/** Content for the screens, made over the API by real turns. */
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
-import { type ConsoleDesk, WEBHOOK_SECRET } from "./desk.ts";
 import type { Person } from "./kit.ts";
+import { type ConsoleServer, WEBHOOK_SECRET } from "./server.ts";
 
 export type Seed = Readonly<{
   /** Words, calls, a diff, a denial. */
@@ -13,29 +13,29 @@ export type Seed = Readonly<{
   waiting: string;
   approval: string;
   hostile: string;
-  /** More than 10,000 entries; null until it was made. */
+  /** A session of more than 10,000 entries; null until it is made. */
   many: string | null;
 }>;
 
 const ran = z.object({ session: z.string(), state: z.string(), questions: z.array(z.string()) });
 type Ran = z.infer<typeof ran>;
 
-/** What this site's own pages send. */
-async function headersOf({ context }: Person, desk: ConsoleDesk): Promise<Readonly<Record<string, string>>> {
+/** The headers that the console's own pages send. */
+async function headersOf({ context }: Person, server: ConsoleServer): Promise<Readonly<Record<string, string>>> {
   const cookies = await context.cookies();
-  return { origin: desk.url(), "x-orgate-csrf": cookies.find(({ name }) => name.startsWith("orgate-csrf-"))?.value ?? "" };
+  return { origin: server.url(), "x-orgate-csrf": cookies.find(({ name }) => name.startsWith("orgate-csrf-"))?.value ?? "" };
 }
 
-/** Elsewhere than at the page: there it ends unasked. */
-export async function signOut(person: Person, desk: ConsoleDesk): Promise<void> {
-  const answer = await person.context.request.post(`${desk.url()}/sign-out`, { headers: await headersOf(person, desk) });
+/** Signs out outside the page, so that the sign-in ends there unexpectedly. */
+export async function signOut(person: Person, server: ConsoleServer): Promise<void> {
+  const answer = await person.context.request.post(`${server.url()}/sign-out`, { headers: await headersOf(person, server) });
   if (!answer.ok()) throw new Error(`signing out: ${await answer.text()}`);
 }
 
-/** As the command sets it, or as too many failures do. */
-export async function breakerSet(person: Person, desk: ConsoleDesk, breaker: string, to: "open" | "closed"): Promise<void> {
-  const answer = await person.context.request.post(`${desk.url()}/api/v1/breakers`, {
-    headers: { ...(await headersOf(person, desk)), "idempotency-key": crypto.randomUUID() },
+/** Sets a breaker over the API. */
+export async function setBreaker(person: Person, server: ConsoleServer, breaker: string, to: "open" | "closed"): Promise<void> {
+  const answer = await person.context.request.post(`${server.url()}/api/v1/breakers`, {
+    headers: { ...(await headersOf(person, server)), "idempotency-key": crypto.randomUUID() },
     data: { breaker, to, reason: "a drill" },
   });
   if (!answer.ok()) throw new Error(`setting ${breaker}: ${await answer.text()}`);
@@ -43,9 +43,9 @@ export async function breakerSet(person: Person, desk: ConsoleDesk, breaker: str
 
 /** Runs a turn with the person's own sign-in. */
 type Turn = Readonly<{ agent: string; input: string; session?: string }>;
-export async function execute(person: Person, desk: ConsoleDesk, { agent, input, session }: Turn): Promise<Ran> {
-  const answer = await person.context.request.post(`${desk.url()}/api/v1/agents/${agent}/execute`, {
-    headers: { ...(await headersOf(person, desk)), "idempotency-key": crypto.randomUUID() },
+export async function execute(person: Person, server: ConsoleServer, { agent, input, session }: Turn): Promise<Ran> {
+  const answer = await person.context.request.post(`${server.url()}/api/v1/agents/${agent}/execute`, {
+    headers: { ...(await headersOf(person, server)), "idempotency-key": crypto.randomUUID() },
     data: { input, waitMs: 300_000, ...(session === undefined ? {} : { session }) },
     timeout: 300_000,
   });
@@ -53,8 +53,8 @@ export async function execute(person: Person, desk: ConsoleDesk, { agent, input,
   return ran.parse(await answer.json());
 }
 
-/** What the build server sends; returns how it was answered. */
-export async function deliver(desk: ConsoleDesk, content: Readonly<Record<string, unknown>>, secret = WEBHOOK_SECRET): Promise<number> {
+/** Sends a webhook delivery as the build server would; returns the status. */
+export async function deliver(server: ConsoleServer, content: Readonly<Record<string, unknown>>, secret = WEBHOOK_SECRET): Promise<number> {
   const body = JSON.stringify(content);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   const headers = {
@@ -62,37 +62,37 @@ export async function deliver(desk: ConsoleDesk, content: Readonly<Record<string
     "x-hub-signature-256": `sha256=${signature}`,
     "x-github-delivery": String(content.id),
   };
-  return (await fetch(`${desk.url()}/hooks/builds`, { method: "POST", headers, body })).status;
+  return (await fetch(`${server.url()}/hooks/builds`, { method: "POST", headers, body })).status;
 }
 
-export async function seed(person: Person, desk: ConsoleDesk): Promise<Seed> {
-  await deliver(desk, { id: "build-7101", state: "failed" });
-  await deliver(desk, { id: "build-7102", state: "passed" });
-  await deliver(desk, { id: "build-7103", state: "failed" }, "another secret");
-  const { session } = await execute(person, desk, { agent: "stage", input: "what do you know?" });
-  await execute(person, desk, { agent: "stage", input: "edit the note", session });
-  await execute(person, desk, { agent: "billing", input: "What became of ch_8812?" });
-  await execute(person, desk, { agent: "billing", input: "refund ch_8813" });
-  await execute(person, desk, { agent: "reporter", input: "write the report" });
-  await execute(person, desk, { agent: "coordinator", input: "which agents are there?" });
-  const hostile = (await execute(person, desk, { agent: "stage", input: "show me something hostile" })).session;
-  await execute(person, desk, { agent: "ops", input: "payments is slow since two o'clock: find out why and mend it" });
-  await execute(person, desk, { agent: "stage", input: "pay ivan" });
-  const waiting = await execute(person, desk, { agent: "billing", input: "refund ch_8811" });
+export async function seedProject(person: Person, server: ConsoleServer): Promise<Seed> {
+  await deliver(server, { id: "build-7101", state: "failed" });
+  await deliver(server, { id: "build-7102", state: "passed" });
+  await deliver(server, { id: "build-7103", state: "failed" }, "another secret");
+  const { session } = await execute(person, server, { agent: "stage", input: "what do you know?" });
+  await execute(person, server, { agent: "stage", input: "edit the note", session });
+  await execute(person, server, { agent: "billing", input: "What became of ch_8812?" });
+  await execute(person, server, { agent: "billing", input: "refund ch_8813" });
+  await execute(person, server, { agent: "reporter", input: "write the report" });
+  await execute(person, server, { agent: "coordinator", input: "which agents are there?" });
+  const hostile = (await execute(person, server, { agent: "stage", input: "show me something hostile" })).session;
+  await execute(person, server, { agent: "ops", input: "payments is slow since two o'clock: find out why and mend it" });
+  await execute(person, server, { agent: "stage", input: "pay ivan" });
+  const waiting = await execute(person, server, { agent: "billing", input: "refund ch_8811" });
   return { session, hostile, waiting: waiting.session, approval: waiting.questions[0] ?? "", many: null };
 }
 
-export async function seedMany(person: Person, desk: ConsoleDesk, so: Seed): Promise<Seed> {
-  const { session } = await execute(person, desk, { agent: "stage", input: "look at everything" });
+export async function seedLongSession(person: Person, server: ConsoleServer, so: Seed): Promise<Seed> {
+  const { session } = await execute(person, server, { agent: "stage", input: "look at everything" });
   return { ...so, many: session };
 }
 
 const past = z.object({ session: z.string() });
-/** A journal with a past, made by another process. Returns its long session. */
-export function makePast(desk: ConsoleDesk, entries: number, schedules = 0): string {
+/** Fills the journal with a past, in another process. Returns its long session. */
+export function makePast(server: ConsoleServer, entries: number, schedules = 0): string {
   const made = spawnSync(
     process.execPath,
-    [join(import.meta.dirname, "past.ts"), join(desk.root, ".orgate"), String(entries), String(schedules)],
+    [join(import.meta.dirname, "past.ts"), join(server.root, ".orgate"), String(entries), String(schedules)],
     {
       encoding: "utf8",
     },

@@ -1,13 +1,13 @@
-/** Every screen that is photographed: a row each. `of` is null for what has no such state. */
+/** Every screen to photograph, one row each. A state that a screen does not have is null. */
 import type { Seed } from "./seed.ts";
 
 export type Shot = Readonly<{
   name: string;
-  /** Where it is, with something to show. */
+  /** Its address with content. */
   normal(seed: Seed): string;
-  /** Where it is when nothing has happened yet; null: it cannot be empty. */
+  /** Its address before anything has happened; null: it cannot be empty. */
   empty: string | null;
-  /** Where it is with more than 10,000 entries behind it. */
+  /** Its address with more than 10,000 entries. */
   many(seed: Seed): string;
 }>;
 

@@ -9,9 +9,9 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Browser } from "playwright-core";
 import { openBrowser } from "./browser.ts";
-import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { enter, go, misfits, type Person } from "./kit.ts";
-import { makePast, type Seed, seed, seedMany } from "./seed.ts";
+import { findMisfits, openPage, type Person, signIn } from "./kit.ts";
+import { makePast, type Seed, seedLongSession, seedProject } from "./seed.ts";
+import { type ConsoleServer, startConsoleServer } from "./server.ts";
 import { SHOTS, type Shot } from "./shots-table.ts";
 
 const STATES = ["normal", "empty", "failing", "many"] as const;
@@ -22,7 +22,7 @@ const LOOKS = [
   { name: "phone-light", phone: true, scheme: "light" },
   { name: "phone-dark", phone: true, scheme: "dark" },
 ] as const;
-/** Kept in the repository: enough to see what it is like. */
+/** The pictures that are kept in the repository. */
 const KEPT: readonly string[] = [
   "chat-normal-desktop-light",
   "chat-question-normal-desktop-dark",
@@ -51,7 +51,7 @@ const KEPT: readonly string[] = [
   "health-normal-phone-light",
 ];
 
-/** However much there is to show, and the frame around it included. */
+/** The most elements that a page may have, frame included. */
 const MOST_NODES = 600;
 
 const { values } = parseArgs({
@@ -72,7 +72,7 @@ let taken = 0;
 const pathOf = (shot: Shot, state: State, at: Seed): string | null =>
   state === "empty" ? shot.empty : state === "many" ? shot.many(at) : shot.normal(at);
 
-/** Every answer of the API but who one is: as a server that cannot read its journal gives them. */
+/** Fails every call of the API except the sign-in, as a server that cannot read its journal would. */
 async function fail({ page }: Person): Promise<void> {
   const problem = {
     type: "urn:orgate:problem:unavailable",
@@ -91,10 +91,10 @@ async function fail({ page }: Person): Promise<void> {
 }
 
 type Wanted = Readonly<{ name: string; path: string; isFailing: boolean }>;
-async function take(person: Person, desk: ConsoleDesk, { name, path, isFailing }: Wanted): Promise<void> {
-  await go(person, desk, path);
+async function take(person: Person, server: ConsoleServer, { name, path, isFailing }: Wanted): Promise<void> {
+  await openPage(person, server, path);
   const at = /[?&]at=(\d+)/.exec(path)?.[1];
-  if (at !== undefined) await person.page.getByText(`State at ${at}`, { exact: true }).waitFor(); // a long session comes in pieces
+  if (at !== undefined) await person.page.getByText(`State at ${at}`, { exact: true }).waitFor(); // a long session arrives in pieces
   await person.page.locator("main [role=status]", { hasText: /…$/ }).first().waitFor({ state: "detached" });
   if (!isFailing) await person.page.locator("main").getByText("…", { exact: true }).first().waitFor({ state: "detached" }); // figures that are being counted
   await person.page.evaluate("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 250)))");
@@ -103,18 +103,18 @@ async function take(person: Person, desk: ConsoleDesk, { name, path, isFailing }
   const nodes = await person.page.evaluate<number>("document.querySelectorAll('*').length");
   if (nodes > MOST_NODES) wrong.push(`${name}: ${nodes} elements in the page; ${MOST_NODES} is the most`);
   const said = person.errors().filter((text) => !isFailing || !text.includes("503"));
-  wrong.push(...[...(await misfits(person)), ...said].map((found) => `${name}: ${found}`));
+  wrong.push(...[...(await findMisfits(person)), ...said].map((found) => `${name}: ${found}`));
 }
 
-async function takeAll(browser: Browser, desk: ConsoleDesk, at: Seed, state: State): Promise<void> {
+async function takeAll(browser: Browser, server: ConsoleServer, at: Seed, state: State): Promise<void> {
   for (const look of LOOKS) {
-    const person = await enter(browser, desk, "ana", look);
+    const person = await signIn(browser, server, "ana", look);
     if (state === "failing") await fail(person);
     for (const shot of wanted) {
       const path = pathOf(shot, state, at);
       if (path === null) continue;
       const name = `${shot.name}-${state}-${look.name}`;
-      await take(person, desk, { name, path, isFailing: state === "failing" }).catch((error: unknown) =>
+      await take(person, server, { name, path, isFailing: state === "failing" }).catch((error: unknown) =>
         wrong.push(`${name}: ${String(error)}`),
       );
     }
@@ -124,16 +124,16 @@ async function takeAll(browser: Browser, desk: ConsoleDesk, at: Seed, state: Sta
 
 const NONE: Seed = { session: "s_00000000", waiting: "s_00000000", approval: "a_none", hostile: "s_00000000", many: null };
 const browser = await openBrowser();
-const full = await openDesk();
+const full = await startConsoleServer();
 try {
   if (states.includes("empty")) await takeAll(browser, full, NONE, "empty");
-  const ana = await enter(browser, full, "ana");
-  let at = await seed(ana, full);
+  const ana = await signIn(browser, full, "ana");
+  let at = await seedProject(ana, full);
   makePast(full, 0);
   if (states.includes("normal")) await takeAll(browser, full, at, "normal");
   if (states.includes("failing")) await takeAll(browser, full, at, "failing");
   if (states.includes("many")) {
-    at = await seedMany(ana, full, at);
+    at = await seedLongSession(ana, full, at);
     makePast(full, 10_000, 10_000);
     await takeAll(browser, full, at, "many");
   }

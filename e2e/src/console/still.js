@@ -1,11 +1,11 @@
-// Runs in a page: what moves that should stay where it is, while a turn goes on. `still.begin()`, then `still.end()` tells what moved.
+// Runs in a page: finds elements that move during a turn and should not. `still.begin()` starts, `still.end()` returns what moved.
 window.still ??= (() => {
   let run = null;
   const box = () => document.querySelector("section[aria-label=Conversation]");
   const names = (element) =>
     `<${element.tagName.toLowerCase()} class="${element.className}"> ${(element.textContent ?? "").trim().slice(0, 50)}`;
   const topOf = (element) => Math.round(element.getBoundingClientRect().top);
-  /** The first row that is seen whole: what somebody reads. */
+  /** The first row that is fully visible: the one somebody reads. */
   const read = () => {
     const top = box().getBoundingClientRect().top;
     return [...box().querySelectorAll("[data-index]")].find((row) => row.getBoundingClientRect().top >= top - 1) ?? null;
@@ -13,7 +13,7 @@ window.still ??= (() => {
   return {
     /** `isAway`: the reader has scrolled up, so that what is read must not move at all; else it may go up, as what follows grows, and never back down. */
     async begin(isAway) {
-      for (let i = 0; i < 3; i += 1) await new Promise((done) => requestAnimationFrame(done)); // what was done before has come to rest
+      for (let i = 0; i < 3; i += 1) await new Promise((done) => requestAnimationFrame(done)); // earlier changes have settled
       const composer = document.querySelector("form:has(#said)");
       const [row, at] = [read(), { composer: topOf(composer), height: composer.offsetHeight }];
       const state = { found: new Set(), score: 0, frames: 0, goes: true, last: row === null ? null : topOf(row), observer: null };

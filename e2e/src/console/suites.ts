@@ -16,9 +16,9 @@ import { RECORDS } from "./cases/records.ts";
 import { SCREENS } from "./cases/screens.ts";
 import { SESSIONS } from "./cases/sessions.ts";
 import { TROUBLES } from "./cases/troubles.ts";
-import { type ConsoleDesk, openDesk } from "./desk.ts";
-import { DESKTOP, enter, type Person, told } from "./kit.ts";
+import { DESKTOP, type Person, signIn, withPageText } from "./kit.ts";
 import { execute, makePast } from "./seed.ts";
+import { type ConsoleServer, startConsoleServer } from "./server.ts";
 
 type Cases<W> = readonly Readonly<{ name: string; run(world: W): Promise<readonly Violation[]> }>[];
 
@@ -28,21 +28,21 @@ const SLOW_MS = 12_000;
 export const consoleFlows = consoleSuite<World>(
   "console",
   [...CONVERSATION, ...APPROVALS, ...SCREENS, ...FINDING, ...TROUBLES],
-  async (browser, desk) => {
-    const ana = await enter(browser, desk, "ana");
-    return { world: { browser, desk, ana }, people: [ana] };
+  async (browser, server) => {
+    const ana = await signIn(browser, server, "ana");
+    return { world: { browser, server, ana }, people: [ana] };
   },
 );
 
 export const consoleWatch = consoleSuite<WatchWorld>(
   "console-watch",
   [...SESSIONS, ...FLEET, ...POLICIES, ...RECORDS],
-  async (browser, desk) => {
-    const long = makePast(desk, 10_000);
-    const ana = await enter(browser, desk, "ana");
-    const phone = await enter(browser, desk, "ana", { phone: true, scheme: "dark" });
-    const hostile = (await execute(ana, desk, { agent: "stage", input: "show me something hostile" })).session;
-    return { world: { browser, desk, ana, phone, long, hostile }, people: [ana, phone] };
+  async (browser, server) => {
+    const long = makePast(server, 10_000);
+    const ana = await signIn(browser, server, "ana");
+    const phone = await signIn(browser, server, "ana", { phone: true, scheme: "dark" });
+    const hostile = (await execute(ana, server, { agent: "stage", input: "show me something hostile" })).session;
+    return { world: { browser, server, ana, phone, long, hostile }, people: [ana, phone] };
   },
 );
 
@@ -51,19 +51,19 @@ type Opened<W> = Readonly<{ world: W; people: readonly Person[] }>;
 function consoleSuite<W extends World>(
   name: string,
   cases: Cases<W>,
-  open: (browser: Browser, desk: ConsoleDesk) => Promise<Opened<W>>,
+  open: (browser: Browser, server: ConsoleServer) => Promise<Opened<W>>,
 ): Suite {
   return {
     name,
     async run({ judge, say }) {
       const from = performance.now();
-      const desk = await openDesk();
+      const server = await startConsoleServer();
       const browser = await openBrowser();
       try {
-        const { world, people } = await open(browser, desk);
+        const { world, people } = await open(browser, server);
         for (const one of cases) {
           const began = performance.now();
-          await judge(one.name, () => told(world.ana, () => one.run(world)));
+          await judge(one.name, () => withPageText(world.ana, () => one.run(world)));
           for (const { page, errors } of people) {
             await page.unrouteAll(); // a case that failed midway leaves nothing to the next one
             errors(); // each case reports its own
@@ -73,7 +73,7 @@ function consoleSuite<W extends World>(
         }
       } finally {
         await browser.close();
-        await desk.close();
+        await server.close();
         say(`${cases.length} cases in ${Math.round((performance.now() - from) / 1_000)} s`);
       }
     },

@@ -1,4 +1,4 @@
-// What the suite talks to: an agent of the real runtime that is told to call every tool of the server it is given, once.
+// The client under test: an agent of the real runtime that calls every tool of the given server once.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,7 +76,7 @@ async function catalogueOf(entry: JsonObject): Promise<McpCatalogue> {
   }
 }
 
-/** What the scenario wants it called with, or something of each type that an argument may have. */
+/** The arguments that the scenario wants, or an example of each argument's type. */
 function sample({ name, inputSchema }: Tool, { tools }: McpCatalogue): JsonObject {
   const wanted = (toolCalls as readonly Readonly<{ name: string; arguments: JsonObject }>[]).find((one) => `server__${one.name}` === name);
   // its schema does not take a null: left out, it says the same

@@ -1,4 +1,4 @@
-// What the suite found, as a page, and whether it is what we say of ourselves.
+// Renders the results of the suite as a page, and compares them with what we claim.
 export type Result = Readonly<{
   scenario: string;
   /** Of the protocol, at which it was run; `extension`. */
@@ -17,7 +17,7 @@ export const revisionsOf = (listed: readonly string[]): readonly string[] => {
   return newest.length > 0 ? newest : listed.slice(-1);
 };
 
-/** What is not done, and why. A scenario that is here and passes is as wrong as one that fails and is not. */
+/** Scenarios that are not supported, with the reason. A listed scenario that passes is as wrong as an unlisted one that fails. */
 export const NOT_DONE: Readonly<Record<string, string>> = {
   "elicitation-sep1034-client-defaults":
     "The server asks the person something in the middle of a call and wants it accepted with defaults. No server of Orgate's asks anybody anything (T-35): a policy asks, before the call.",
@@ -35,7 +35,7 @@ export const NOT_DONE: Readonly<Record<string, string>> = {
   "sep-2640-client-verify-frontmatter": "As `sep-2640-client-no-prefetch`.",
 };
 
-/** One line each; none when everything is as said. */
+/** One line for each result that differs from our claims. */
 export function surprises(results: readonly Result[]): readonly string[] {
   const seen = new Set(results.map((r) => r.scenario));
   return [

@@ -24,7 +24,7 @@ const scenarios = [...clients.matchAll(/^ {2}- (\S+) \[([^\]]*)\]/gm)].flatMap((
 );
 if (scenarios.length === 0) throw new Error(`the suite lists no scenario for clients:\n${listed}`);
 
-/** What a revision requires of a client, by the suite's own list. */
+/** The scenarios that a revision requires of a client, from the suite's own list. */
 const requiredBy = (revision: string): readonly string[] => {
   const file = join(suite, `node_modules/@modelcontextprotocol/conformance/requirements/${revision}.yaml`);
   if (!existsSync(file)) return [];

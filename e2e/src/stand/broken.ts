@@ -1,6 +1,6 @@
 /**
- * Builds that are broken on purpose, made while they are loaded: the same checks have to find them out. A break whose place in the source is
- * gone fails loudly, so that it is moved along and not forgotten.
+ * Deliberately broken builds, patched while they are loaded: the checks must find each one. A patch whose text is no longer in the source fails loudly, so
+ * that it is updated and not forgotten.
  */
 import { registerHooks } from "node:module";
 import { orders } from "./outlet.ts";
@@ -21,7 +21,7 @@ const opensAlone = (after: string, s: string): string =>
 const OPENS_NOTHING = "const { tells = [], unlessHalted = [] } = planned, opens = [];";
 
 const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
-  // What starts calls is kept back until the next append, which is the one that tells how they ended.
+  // Entries that start calls are held back until the next append, which records how the calls ended.
   "append-after-effect": {
     file: "/core/src/loop/commit.ts",
     from: `const first = await this.#p.journal.append({
@@ -56,7 +56,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
     from: "return first.length === CHUNK ? foldOn(p, state, upTo) : state;",
     to: 'if (first.length === CHUNK) await foldOn(p, state, upTo);\n  if (state.turn !== null && state.turn.phase.kind === "calling") { state.turn.phase = { kind: "preparing" }; state.turn.iterations -= 1; state.messages.pop(); }\n  return state;',
   },
-  // What begins is not held against a halt in its commit: only what the process has heard of by then counts.
+  // A commit that starts something does not check for halts: only halts that the process already knows count.
   "ignores-halts": {
     file: "/core/src/loop/commit.ts",
     from: "unlessHalted: listHaltScopes(this.#s, events),",
@@ -72,13 +72,13 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
     from: "Math.max(arrivedAt, intent.at) >= question.expiresAt",
     to: "Date.now() >= question.expiresAt",
   },
-  // Given by the process that took the answer, or by nobody.
+  // The grant is given only by the process that took the answer.
   "forgets-grants": {
     file: "/core/src/loop/resume.ts",
     from: "return first.length === CHUNK ? foldOn(p, state, upTo) : state;",
     to: "if (first.length === CHUNK) await foldOn(p, state, upTo);\n  state.grantsDue.length = 0;\n  return state;",
   },
-  // The session is there before its firing is: who dies between the two leaves a turn that no due time knows of.
+  // The session is durable before its firing: a process that dies in between leaves a turn that no due time knows.
   "opens-before-firing": [
     {
       file: "/orgate/src/schedules/store.ts",
@@ -91,7 +91,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
       to: "after: seq((standing?.seq ?? 0) + (planned.opens === undefined ? 0 : 1)),",
     },
   ],
-  // The firing is there before its session is: who dies between the two leaves a due time without a turn.
+  // The firing is durable before its session: a process that dies in between leaves a due time without a turn.
   "opens-after-firing": [
     { file: "/orgate/src/schedules/store.ts", from: "const { opens = [], tells = [], unlessHalted = [] } = planned;", to: OPENS_NOTHING },
     {
@@ -100,9 +100,9 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
       to: `${opensAlone("after.seq", "after")}\nif (after === null) throw`,
     },
   ],
-  // What another process has fired is not remembered. The due time's claim still lets no second session open.
+  // Firings of other processes are forgotten. The claim on the due time still prevents a second session.
   "forgets-firings": FORGETS,
-  // Nor is the due time claimed by the session that it opened.
+  // The session does not claim its due time either.
   "fires-again": [
     FORGETS,
     { file: "/orgate/src/store/sqlite/claims.ts", from: "for (const external of opens)", to: "for (const external of [])" },

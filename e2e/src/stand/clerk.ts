@@ -1,4 +1,4 @@
-/** Puts one answer into the inbox of a session and leaves: nobody drives, nobody is asked. Who reads it, and when, is up to others. */
+/** Puts one answer into a session's inbox and exits, without driving the session. */
 import { ed25519, type IntentBody, intentId, millis, openPerson, openReadStore, sessionId, signIntent } from "orgate";
 import { orders } from "./outlet.ts";
 import { decode } from "./wire.ts";

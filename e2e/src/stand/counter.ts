@@ -1,5 +1,5 @@
 /**
- * The counter: a process of its own that outlives every victim. It records what victims do (effects, model calls, transactions), looks into
+ * The counter: a separate process that outlives every victim. It records what victims do (effects, model calls, transactions), looks into
  * the journal at the moment of each effect, and answers when it is time to.
  */
 import { createServer, type Socket } from "node:net";
@@ -20,7 +20,7 @@ const report = (r: Report): void => void process.send?.(r);
 /** Without the version that is stored with it. */
 const kindOf = (stored: unknown): string => String(stored).split("@")[0] ?? "";
 
-/** What is durable, whatever the victim believes. Opened to read and closed again: a connection kept open would spare the next process the recovery of the WAL. */
+/** The durable entries, whatever the victim believes. The database is closed again: an open connection would spare the next process the recovery of the WAL. */
 function payloads(directory: string, session: string): readonly Readonly<Record<string, unknown>>[] {
   const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true, timeout: 30_000 });
   try {
@@ -67,7 +67,7 @@ function serve(socket: Socket): void {
     answer(next.request, null);
   }
 
-  /** At once, a random moment later, or not until the runner says so. */
+  /** Answers at once, a random moment later, or when the runner says so. */
   function reply({ request }: Effect | Asked, what: string, mostMs: number, atOnce: () => void): void {
     if (orders?.hold.includes(what)) held.set(what, () => answer(request, null));
     else if (random !== null) setTimeout(answer, random.between(0, mostMs), request, null);
@@ -107,7 +107,7 @@ function serve(socket: Socket): void {
     "data",
     lines((text) => take(decode<Said>(text))),
   );
-  socket.on("error", () => {}); // a victim that is killed may take its answer with it
+  socket.on("error", () => {}); // a killed victim may never receive its answer
   socket.on("close", () => log({ kind: "gone" }));
 }
 

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callsIn, createPerson, createRuntime, ed25519, readState, sha256, tableGate } from "orgate";
-import { looking } from "../checks.ts";
+import { withOpenProject } from "../checks.ts";
 import { DESK_POLICIES } from "./desk-policies.ts";
 import { PERSON } from "./script.ts";
 import type { Plan, Stand, Victim } from "./stand.ts";
@@ -17,13 +17,13 @@ export type Desk = Readonly<{
   directory: string;
   /** The command line in a process of its own. */
   cli(args: readonly string[], plan?: Omit<Plan, "directory" | "jobs">): Promise<Victim>;
-  /** Of a command that ends by itself with one of these codes; its JSON. */
+  /** Runs a command that must exit with one of these codes; returns its JSON. */
   json<T>(args: readonly string[], ...codes: readonly number[]): Promise<T>;
   /** A program of the stand's own in the project. */
   program(file: string, args: readonly string[], plan?: Omit<Plan, "directory" | "jobs">, flags?: readonly string[]): Promise<Victim>;
   /** Requests to the model, as it counted them. */
   requests(): number;
-  /** The same once more; all its processes are of that build. */
+  /** A copy whose processes all use that build. */
   copy(broken?: Broken | null): Desk;
 }>;
 
@@ -87,12 +87,12 @@ export const runArgs = (input: string): readonly string[] => ["run", "desk", "--
 export const approveArgs = (approval: string, by: string): readonly string[] => ["approvals", "approve", approval, "--as", by];
 export const openQuestions = (desk: Desk): Promise<readonly OpenQuestion[]> => desk.json(["approvals", "list"]);
 
-/** `unknowns` are calls of which nobody knows whether they took effect. */
+/** `unknowns`: calls with an unknown outcome. */
 export type Standing = Readonly<{ session: string; state: string; unknowns: readonly string[]; questions: readonly OpenQuestion[] }>;
 
-/** The newest session as it stands, and what it asks; looked at from here, because that is quicker than a process. */
+/** The newest session and its open approval requests, read in this process because that is faster. */
 export function standingOf(desk: Desk): Promise<Standing> {
-  return looking(desk.directory, async ({ journal }) => {
+  return withOpenProject(desk.directory, async ({ journal }) => {
     const [newest] = await journal.sessions({ state: null, agent: null, before: null, most: 1 });
     if (newest === undefined) throw new Error("there is no session");
     const { session, state } = newest;
@@ -108,7 +108,7 @@ export function standingOf(desk: Desk): Promise<Standing> {
   });
 }
 
-/** The questions that a run leaves behind once it is parked. */
+/** The approval requests that a run leaves open once it is parked. */
 export async function parked(desk: Desk, input: string): Promise<readonly OpenQuestion[]> {
   const run = await desk.cli(runArgs(input));
   const how = await run.gone;

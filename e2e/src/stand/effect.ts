@@ -1,11 +1,11 @@
-/** What a tool of the stand does, in whichever process it runs. */
+/** The effect of the stand's tools, in any process. */
 import type { ToolContext } from "orgate";
 import { answerTo, point, request, stay } from "./outlet.ts";
 import { resultOf } from "./script.ts";
 
 const STAY_MS = { enter: 22, got: 22 } as const;
 
-/** What the tool does to the world is what the counter records of it. */
+/** The effect is a line in the counter's log. */
 export async function effect(tool: string, n: number, { session, key, start, signal }: ToolContext): Promise<string> {
   const call = key.slice(key.indexOf("/") + 1);
   const at = `call ${call}#${start}`;

@@ -39,7 +39,7 @@ const PLANS: Readonly<Record<string, readonly (readonly Call[])[]>> = {
   clerk: [[give("hand", 3)]],
 };
 
-/** The same words at the same place of a conversation: a call that was lost and is made again says the same. */
+/** The same reply at the same place of a conversation: a lost call that is repeated says the same. */
 const planned = (name: string): Model => ({
   id: `planned/${name}`,
   ask: async ({ messages }) => {

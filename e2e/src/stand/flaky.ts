@@ -1,6 +1,6 @@
 /**
  * One turn of an agent whose tools fail for as long as the file `up` is not there: `fetch`, which has a breaker, and `put`, which is retried.
- * `flaky.ts fetch`, `flaky.ts put`, `flaky.ts resume`; with a further name it waits for that file before it begins. Says what came of it on stdout.
+ * `flaky.ts fetch`, `flaky.ts put`, `flaky.ts resume`; with a further name it waits for that file before it begins. Prints the result.
  */
 import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
@@ -36,7 +36,7 @@ const put = defineTool({
   async run({ n }, { key, start }) {
     appendFileSync("runs.log", `put ${key} ${start}\n`);
     if (start === 1) throw new Error("no answer");
-    while (!existsSync("up")) await setTimeout(LOOK_MS); // in the midst of its second start until somebody kills it
+    while (!existsSync("up")) await setTimeout(LOOK_MS); // hangs in its second start until it is killed
     return `put ${n}`;
   },
 });

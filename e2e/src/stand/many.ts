@@ -1,4 +1,4 @@
-/** Makes of one parked session many: the same events, through the journal itself, each under a name of its own. Nothing of it is waited for on disk. */
+/** Copies one parked session many times: the same events through the journal itself, each under its own name, without waiting for the disk. */
 import { approvalId, createRuntime, type JournalEvent, millis, seq, sessionId, sha256, tableGate } from "orgate";
 import { orders, tell } from "./outlet.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Many sessions in one process, all of them busy and none with an end of its own: some grind (a tool that is a group of processes), some spin
- * (one short call after another), some think (a model call that takes its time). What is stopped stops them all.
+ * (one short call after another), some think (a model call that takes its time). A halt stops them all.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

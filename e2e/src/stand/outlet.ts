@@ -24,7 +24,7 @@ export function tell(said: Said): void {
 }
 
 let passed = 0;
-/** Says where the process is. Where it was told to stop, it stops for good: nothing but a kill gets it out. */
+/** Reports where the process is. At the point where it should freeze, only a kill ends it. */
 export function point(said: Extract<Said, { point: string }>): void {
   tell(said);
   passed += 1;
@@ -45,11 +45,11 @@ function isHere(stop: Stop, said: Extract<Said, { point: string }>): boolean {
   }
 }
 
-/** A short random stay, the whole process included. */
+/** A short random pause that blocks the whole process. */
 export function linger(most: number): void {
   if (random !== null) Atomics.wait(cell, 0, 0, random.between(0, most));
 }
-/** The same while other things go on. */
+/** A short random pause that blocks nothing else. */
 export async function stay(most: number): Promise<void> {
   const ms = random?.between(0, most);
   if (ms !== undefined) await new Promise((resume) => setTimeout(resume, ms));

@@ -1,4 +1,4 @@
-/** Loaded before a process (`node --import`): counts what it asks of the journal's database, statement by statement, and tells when it ends. */
+/** Loaded before a process (`node --import`): counts its statements on the journal's database, and reports them when it ends. */
 import { basename } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { tell } from "./outlet.ts";

@@ -1,10 +1,10 @@
-/** The run that is killed: three iterations with two parallel calls each, then an answer. Every call does something of its own (`n`). */
+/** The run that is killed: three iterations with two parallel calls each, then an answer. Every call has a distinct effect (`n`). */
 export const TOOLS = { read: "look", idempotent: "put", reconcile: "send", once: "fire" } as const;
 export type ToolName = (typeof TOOLS)[keyof typeof TOOLS];
 
 type Step = Readonly<{ kind: "calls"; calls: readonly Readonly<{ tool: ToolName; n: number }>[] } | { kind: "answer"; text: string }>;
 
-/** `fire` stands in two iterations: when the first one's outcome is lost, the second looks alike, and a person is asked. */
+/** `fire` is in two iterations: if the first outcome is lost, the second call looks alike, and a person is asked. */
 export const SCRIPT: readonly Step[] = [
   {
     kind: "calls",

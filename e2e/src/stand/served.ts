@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Entry, type JournalEvent, seq } from "@orgate/core";
 import { scheduleStream } from "@orgate/core/journal";
-import { looking } from "../checks.ts";
+import { withOpenProject } from "../checks.ts";
 import type { Desk } from "./desk.ts";
 import { PERSON } from "./script.ts";
 import type { Plan, Victim } from "./stand.ts";
@@ -28,7 +28,7 @@ provider = "github"
 secret = "$${SECRET_VARIABLE}"
 `;
 
-/** With an agent that says back what it is told, and these settings. */
+/** With an agent that echoes its input, and these settings. */
 export function furnish(desk: Desk, settings: string): void {
   writeFileSync(join(desk.root, "agents", "clerk.toml"), CLERK);
   writeFileSync(join(desk.root, "orgate.toml"), `[project]\nname = "desk"\n${settings}`);
@@ -60,7 +60,7 @@ export async function up(desk: Desk, plan: Omit<Plan, "directory" | "jobs"> = {}
   }
 }
 
-/** Signed as GitHub does; its status and what it says, or null where nobody is left to answer. */
+/** Sends a delivery signed as GitHub does; returns status and text, or null if no server answers. */
 export async function deliver(url: string, body: string, id: string): Promise<Readonly<{ status: number; said: string }> | null> {
   const signature = createHmac("sha256", SECRET).update(body).digest("hex");
   try {
@@ -76,7 +76,7 @@ export async function deliver(url: string, body: string, id: string): Promise<Re
 }
 
 export const pastOf = (desk: Desk, schedule: string): Promise<readonly Entry[]> =>
-  looking(desk.directory, ({ journal }) => journal.read(scheduleStream(schedule), seq(0), 100_000));
+  withOpenProject(desk.directory, ({ journal }) => journal.read(scheduleStream(schedule), seq(0), 100_000));
 export const eventsOf = <K extends JournalEvent["kind"]>(
   entries: readonly Entry[],
   kind: K,
@@ -84,7 +84,7 @@ export const eventsOf = <K extends JournalEvent["kind"]>(
 const isKind = <K extends JournalEvent["kind"]>(event: JournalEvent, kind: K): event is Extract<JournalEvent, { kind: K }> =>
   event.kind === kind;
 
-/** Bounded by what starts it: a victim lives a minute at the most. */
+/** Needs no limit of its own: a victim lives a minute at most. */
 export async function until<T>(look: () => Promise<T | null>): Promise<T> {
   for (let looks = 0; looks < 1_000; looks += 1) {
     const found = await look();
@@ -98,7 +98,7 @@ export async function until<T>(look: () => Promise<T | null>): Promise<T> {
 export const openedByThemselves = (
   desk: Desk,
 ): Promise<readonly Readonly<{ session: string; turns: number; state: string; entry: Entry }>[]> =>
-  looking(desk.directory, async ({ journal }) => {
+  withOpenProject(desk.directory, async ({ journal }) => {
     const found = [];
     for (const { session, turns, state, surface } of await journal.sessions({ state: null, agent: null, before: null, most: 500 })) {
       if (surface !== "schedule" && surface !== "webhook") continue;

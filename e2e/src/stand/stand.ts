@@ -1,4 +1,4 @@
-/** The runner's side of the stand: the counter, victims with a bound on their lives, and project folders that are gone afterwards. */
+/** The runner's side of the stand: the counter, victims with a time limit, and project folders that are deleted afterwards. */
 import { type ChildProcess, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -9,25 +9,25 @@ import { createPerson, createRuntime, ed25519, sha256, tableGate } from "orgate"
 import { PERSON } from "./script.ts";
 import { encode, type Line, type Order, type Orders, type Report } from "./wire.ts";
 
-/** Nothing here takes this long, however busy the machine is; what does is killed and fails. */
+/** Nothing takes this long even on a busy machine; a process that does is killed and fails. */
 const BOUND_MS = 60_000;
 const here = (name: string): string => join(import.meta.dirname, name);
 
 export type Plan = Pick<Orders, "directory" | "jobs"> & Partial<Omit<Orders, "victim" | "home" | "directory" | "jobs">>;
 
-/** What a process runs; the stand's own victim unless it is told otherwise. */
+/** The program of a process; the stand's own victim by default. */
 export type Program = Readonly<{ argv: readonly string[]; cwd: string; home: string }>;
 
 export type Victim = Readonly<{
   name: string;
-  /** All it said, as far as the counter has told us. */
+  /** All its lines that the counter has reported. */
   lines: readonly Line[];
-  /** The first line that fits; rejects when the victim is gone without having said it. */
+  /** The first line that matches; rejects if the victim ends without it. */
   until<K extends Line["kind"]>(kind: K, fits?: (line: Extract<Line, { kind: K }>) => boolean): Promise<Extract<Line, { kind: K }>>;
   signal(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT"): void;
   /** Lets the counter answer what it holds. */
   answer(what: string): void;
-  /** Once it has ended and its last line is in; the signal that ended it, or its exit code. */
+  /** Waits for its end and its last line; the signal that ended it, or its exit code. */
   gone: Promise<string>;
   complaint(): string;
   output(): string;
@@ -36,9 +36,9 @@ export type Victim = Readonly<{
 export type Stand = Readonly<{
   scratch: string;
   start(plan: Plan, program?: Program): Promise<Victim>;
-  /** A copy of a project in which nothing has happened yet: its keys are made and certified. */
+  /** A copy of a fresh project whose keys are made and certified. */
   project(): string;
-  /** One that has no journal and no keys. */
+  /** A project without a journal or keys. */
   bareProject(): string;
   /** A small file system of its own; null where none may be mounted. */
   smallDisk(megabytes: number): string | null;
@@ -117,7 +117,7 @@ export async function openStand(): Promise<Stand> {
   };
 }
 
-/** A process with a line to the counter as its fourth file, and everything it is to do in its environment. */
+/** A process with a socket to the counter as descriptor 3, and its orders in its environment. */
 async function spawnVictim(
   { name, scratch, socketPath }: Readonly<{ name: string; scratch: string; socketPath: string }>,
   plan: Plan,
@@ -140,7 +140,7 @@ async function spawnVictim(
   return child;
 }
 
-/** What the stand knows of its processes: who hears which victim's lines, and who is killed when the stand closes. */
+/** The stand's processes: who receives which victim's lines, and which are killed when the stand closes. */
 type Processes = Readonly<{ counter: ChildProcess; alive: Set<ChildProcess>; guests: Map<string, (line: Line) => void> }>;
 
 function toVictim({ counter, alive, guests }: Processes, name: string, child: ChildProcess): Victim {

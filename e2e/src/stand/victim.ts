@@ -46,7 +46,7 @@ const tools: readonly Tool[] = [
   }),
 ];
 
-/** Asks the counter before it says anything, so that model calls are counted outside as well. */
+/** Asks the counter before each reply, so that model calls are counted outside as well. */
 const model: Model = {
   id: "counted/script",
   async ask({ messages, attempt }, _preview, signal) {
@@ -93,7 +93,7 @@ async function wish(runtime: Runtime, session: string, wanted: IntentBody): Prom
   return runtime.wish(signIntent(person, { id, session: sessionId(session), at: millis(Date.now()), wish: wanted }));
 }
 
-/** A person says yes to whatever is asked, until the turn has ended. */
+/** A person approves every request until the turn has ended. */
 async function toTheEnd(runtime: Runtime, first: RunResult): Promise<RunResult> {
   let result = first;
   for (let rounds = 0; result.state === "waiting" && rounds < 20; rounds += 1) {

@@ -1,10 +1,10 @@
-/** What victims, the counter and the runner tell each other: one JSON text per line, and the one decoder for it. */
+/** Messages between victims, the counter and the runner: one JSON text per line, and the one decoder. */
 import type { Fault, IntentBody } from "@orgate/core";
 
-/** What a process does, one after the other. */
+/** The steps of a process, in order. */
 export type Job =
   | Readonly<{ kind: "run" }>
-  /** Whatever a process before this one left unfinished, as an operator would after a crash. */
+  /** Resumes everything that an earlier process left unfinished, as an operator would after a crash. */
   | Readonly<{ kind: "resume-all" }>
   | Readonly<{ kind: "resume"; session: string }>
   | Readonly<{ kind: "wish"; session: string; wish: IntentBody }>;
@@ -22,7 +22,7 @@ export type Orders = Readonly<{
   home: string;
   jobs: readonly Job[];
   stop: Stop | null;
-  /** Calls (`call 1.2`) and model calls (`model 3`) that the counter leaves unanswered until it is told otherwise. */
+  /** Calls (`call 1.2`) and model calls (`model 3`) that the counter leaves unanswered until the runner releases them. */
   hold: readonly string[];
   /** Of small random delays everywhere; null: none, and parallel calls end in call order, each in a commit of its own. */
   seed: number | null;
@@ -30,7 +30,7 @@ export type Orders = Readonly<{
   broken: Broken | null;
   /** From this point on the database may not grow: a full disk where none can be mounted. */
   fullAt: string | null;
-  /** What it asks of the database is counted. */
+  /** Its database statements are counted. */
   counted: boolean;
 }>;
 export type Broken =
@@ -46,7 +46,7 @@ export type Broken =
   | "forgets-firings"
   | "fires-again";
 
-/** One statement: how often it was run, and how many rows came of it. */
+/** One statement: how often it ran, and how many rows it returned. */
 export type Query = Readonly<{ sql: string; times: number; rows: number }>;
 
 /** One entry of a commit, as it was handed to SQLite. */
@@ -54,7 +54,7 @@ export type Written = Readonly<{ stream: string; seq: number; kind: string; call
 
 /** A line of a victim. Written synchronously, so that it stands in the order of what the victim did. */
 export type Said =
-  /** Said for it by the runner, so that a victim which dies at birth is known by its name. */
+  /** Sent by the runner, so that a victim that dies at once still has a name. */
   | Readonly<{ kind: "guest"; orders: Orders }>
   | Readonly<{ kind: "hello"; pid: number }>
   | Readonly<{ kind: "begins"; job: Job["kind"] }>
@@ -73,7 +73,7 @@ export type Said =
   | Readonly<{ kind: "reconcile"; request: number; key: string }>
   /** A call that is a group of processes, by the group's number. */
   | Readonly<{ kind: "group"; group: number }>
-  /** What it asked of the database from its first moment to its last. */
+  /** All its database statements. */
   | Readonly<{ kind: "queries"; queries: readonly Query[] }>
   | Readonly<{ kind: "memory"; rss: number }>
   | Readonly<{ kind: "model"; point: string; request: number; session: string; iteration: number; attempt: number }>
@@ -86,7 +86,7 @@ export type Did =
   | Readonly<{ kind: "put"; as: "new" | "known" }>
   | Readonly<{ kind: "fault"; fault: Fault }>;
 
-/** What the counter notes: what a victim said, with what was in the journal at that very moment, or that the victim is gone. */
+/** A note of the counter: a victim's line with the journal's state at that moment, or the victim's end. */
 export type Noted =
   | Exclude<Said, { kind: "guest" | "effect" | "model" }>
   | (Extract<Said, { kind: "effect" }> & Readonly<{ durable: boolean }>)
@@ -103,7 +103,7 @@ export type Report = Readonly<{ kind: "listening" } | { kind: "line"; line: Line
 export type Reply = Readonly<{ request: number; value: string | null }>;
 
 export const encode = (message: Said | Reply): string => `${JSON.stringify(message)}\n`;
-/** Our own processes on a socket of our own: what does not fit these types is a bug here, and shows as one. */
+/** Both ends are this suite's own processes: a message that does not match these types is a bug here. */
 export const decode = <T>(text: string): T => JSON.parse(text) as T;
 
 /** Whole lines out of chunks. */

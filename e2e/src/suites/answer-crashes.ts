@@ -1,5 +1,5 @@
-/** The process that takes an answer is killed at every point of taking it, whether it is the one who answered or the one who holds the session. */
-import { entriesOf, isEffect, looking, type Violation } from "../checks.ts";
+/** The process that takes an answer is killed at every point of taking it, whether it answered or holds the session. */
+import { isEffect, readEntries, type Violation, withOpenProject } from "../checks.ts";
 import { APPROVER, approveArgs, type Desk, makeDesk, type OpenQuestion, parked, runArgs, standingOf } from "../stand/desk.ts";
 import type { Stand } from "../stand/stand.ts";
 import type { Broken, Line } from "../stand/wire.ts";
@@ -11,7 +11,7 @@ type Point = Extract<Line, { kind: "mark" | "effect" }>;
 const pointsIn = (lines: readonly Line[]): readonly Point[] => lines.filter((l): l is Point => l.kind === "mark" || l.kind === "effect");
 const writes = (line: Line, kind: string): boolean => line.kind === "mark" && line.written.some((e) => e.kind === kind);
 
-/** Said yes to, whatever is asked, until the turn has ended. What was started and lost makes its look-alikes ask. */
+/** Approves every request until the turn has ended. A lost call makes similar calls ask. */
 async function toTheEnd(desk: Desk): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (let rounds = 0; rounds < 6; rounds += 1) {
@@ -28,7 +28,7 @@ async function toTheEnd(desk: Desk): Promise<readonly Line[]> {
 async function unlessOnce(desk: Desk, lines: readonly Line[], what: string): Promise<readonly Violation[]> {
   const times = lines.filter(isEffect).filter((e) => `${e.tool} ${e.n}` === what).length;
   const { session } = await standingOf(desk);
-  const entries = await looking(desk.directory, (store) => entriesOf(store, session));
+  const entries = await withOpenProject(desk.directory, (store) => readEntries(store, session));
   const unknown = entries.some(({ event }) => event.kind === "act.ended" && event.outcome.kind === "unknown");
   return times === 1 || (times === 0 && unknown) ? [] : [`Q-3 ${what} took effect ${times} times${unknown ? ", and is unknown" : ""}`];
 }
@@ -100,7 +100,7 @@ const rememberArgs = ({ approval }: OpenQuestion): readonly string[] => [
 ];
 
 const grantsIn = (desk: Desk): Promise<readonly string[]> =>
-  looking(desk.directory, async ({ records }) =>
+  withOpenProject(desk.directory, async ({ records }) =>
     [...records.streams()].flatMap((s) => (s === "grants" ? [...records.entries(s)].map((e) => e.kind) : [])),
   );
 
@@ -109,7 +109,7 @@ const unlessGiven = async (desk: Desk): Promise<readonly Violation[]> => {
   return given === 1 ? [] : [`Q-9 the grant was given ${given} times`];
 };
 
-/** The answer is durable, the grant may not be yet: whoever comes next gives it, once. */
+/** The answer is durable, the grant may not be yet: the next process gives it, once. */
 async function killedGranting(desk: Desk, question: OpenQuestion, point: string): Promise<readonly Violation[]> {
   const taker = await desk.cli(rememberArgs(question), { stop: { kind: "at", point } });
   await taker.until("reached");

@@ -1,6 +1,6 @@
-/** Questions that outlive the process that asked them, answered by the command line of another: by whoever is alive then, once. */
+/** Approval requests that outlive their process, answered once by the command line of another process. */
 import type { Entry } from "@orgate/core";
-import { checkAnswers, checkSession, entriesOf, isEffect, looking, provedClean, type Violation } from "../checks.ts";
+import { checkAnswers, checkSession, isEffect, readEntries, type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import {
   APPROVER,
   approveArgs,
@@ -20,19 +20,19 @@ import type { Suite } from "../suite.ts";
 import { killed } from "./kill-points.ts";
 
 type Expected = Readonly<{
-  /** What took effect, in order: `fire 1`. */
+  /** The effects, in order: `fire 1`. */
   effects: readonly string[];
   ending?: string;
 }>;
 
 /** Everything that must hold of the one session of a desk. */
 export function deskFindings(desk: Desk, lines: readonly Line[], expected: Expected | null): Promise<readonly Violation[]> {
-  return looking(desk.directory, async (store) => {
+  return withOpenProject(desk.directory, async (store) => {
     const page = await store.journal.sessions({ state: null, agent: null, before: null, most: 100 });
-    const found: Violation[] = [...provedClean(store, desk.directory)];
+    const found: Violation[] = [...verifyJournal(store, desk.directory)];
     let asked = 0;
     for (const { session } of page) {
-      const entries = await entriesOf(store, session);
+      const entries = await readEntries(store, session);
       asked += entries.filter(({ event }) => event.kind === "model.asked").length;
       found.push(...checkSession(session, entries, lines), ...checkAnswers(desk.directory, session, entries));
     }
@@ -132,7 +132,7 @@ async function bothAtOnce(desk: Desk): Promise<readonly Violation[]> {
   return [...found, ...(effects.toSorted().join() === "fire 1,ring 2" ? [] : [`Q-3 took effect: ${effects.join()}`])];
 }
 
-/** Two people, one question: one answer counts, and the other person is told so. */
+/** Two people, one request: one answer counts, and the other person sees that. */
 async function sameQuestion(desk: Desk): Promise<readonly Violation[]> {
   const question = onlyOne(await parked(desk, "one"));
   const both = await Promise.all([approve(desk, question, PERSON), approve(desk, question, APPROVER)]);
@@ -148,7 +148,7 @@ async function sameQuestion(desk: Desk): Promise<readonly Violation[]> {
 // time
 
 async function dueOf(desk: Desk, session: string): Promise<number> {
-  const entries = await looking(desk.directory, (store) => entriesOf(store, session));
+  const entries = await withOpenProject(desk.directory, (store) => readEntries(store, session));
   return entries.flatMap(({ event }) => (event.kind === "approval.asked" ? [event.expiresAt ?? 0] : [])).at(-1) ?? 0;
 }
 
@@ -173,7 +173,7 @@ const answerRow = (desk: Desk, { session, approval, digest }: OpenQuestion): Pro
 
 const kindsIn = (entries: readonly Entry[]): readonly string[] => entries.map(({ event }) => event.kind);
 const unlessIn = async (desk: Desk, session: string, ...wanted: readonly string[]): Promise<readonly Violation[]> => {
-  const kinds = kindsIn(await looking(desk.directory, (store) => entriesOf(store, session)));
+  const kinds = kindsIn(await withOpenProject(desk.directory, (store) => readEntries(store, session)));
   return wanted.filter((kind) => !kinds.includes(kind)).map((kind) => `Q-18 there is no \`${kind}\` in the journal`);
 };
 

@@ -31,7 +31,7 @@ const EXPECTED: readonly Expected[] = [
   { broken: "asks-again", point: "call 2.0#1 sent", finds: [/^M-4 the recorded reply 2 was requested again/] },
 ];
 
-/** What the checks say of a build that is broken, killed there and resumed. A build that cannot go on at all has been found out as well, but not by these checks. */
+/** Violations of a broken build that is killed there and resumed. A build that cannot continue at all is detected too, but not by these checks. */
 async function verdictOn({ stand }: Bench, broken: Broken, at: KillPoint): Promise<readonly Violation[]> {
   const directory = stand.project();
   const victim = await killAt(stand, directory, at, { broken });
@@ -79,7 +79,7 @@ const FIRING: readonly Firing[] = [
   },
 ];
 
-/** What was not found that has to be. */
+/** Expected violations that were not found. */
 const missing = (found: readonly Violation[], finds: readonly RegExp[]): readonly Violation[] =>
   finds
     .filter((pattern) => !found.some((f) => pattern.test(f)))

@@ -1,7 +1,7 @@
 /** Delegates in real processes: killed at any point, and their questions answered by a process that never saw their parent. */
 import { join } from "node:path";
 import { type Entry, fold } from "@orgate/core";
-import { checkSession, entriesOf, isEffect, looking, provedClean, type Violation } from "../checks.ts";
+import { checkSession, isEffect, readEntries, type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import type { Plan, Stand, Victim } from "../stand/stand.ts";
 import type { Job, Line } from "../stand/wire.ts";
 import { type Bench, inLanes, type Suite } from "../suite.ts";
@@ -25,17 +25,17 @@ async function over(victim: Victim): Promise<Victim> {
 type Family = Readonly<{ session: string; agent: string; parent: string | null; entries: readonly Entry[] }>;
 
 const familyOf = (directory: string): Promise<readonly Family[]> =>
-  looking(directory, async (store) => {
+  withOpenProject(directory, async (store) => {
     const page = await store.journal.sessions({ state: null, agent: null, before: null, most: 100 });
     return Promise.all(
-      page.map(async ({ session, agent, parent }) => ({ session, agent, parent, entries: await entriesOf(store, session) })),
+      page.map(async ({ session, agent, parent }) => ({ session, agent, parent, entries: await readEntries(store, session) })),
     );
   });
 
-/** Everything that must hold of a run of `boss`, whatever became of the processes that drove it. */
+/** All checks of a run of `boss`, however its processes ended. */
 async function findings(directory: string, lines: readonly Line[]): Promise<readonly Violation[]> {
   const family = await familyOf(directory);
-  const found: Violation[] = [...(await looking(directory, async (store) => provedClean(store, directory)))];
+  const found: Violation[] = [...(await withOpenProject(directory, async (store) => verifyJournal(store, directory)))];
   if (family.length === 0) return found; // killed before anything of it was durable
   const must = (holds: boolean, violation: Violation): void => void (holds || found.push(violation));
   for (const { session, entries } of family) found.push(...checkSession(session, entries, lines));
@@ -141,9 +141,9 @@ async function goOn(stand: Stand, directory: string, first: readonly Job[], asks
   return lines;
 }
 
-/** What waits, and in which session; answered with yes. */
+/** Open approval requests with their sessions, each approved. */
 async function answersTo(directory: string): Promise<readonly Job[]> {
-  const questions = await looking(directory, (store) => store.journal.questions({ after: 0, most: 100 }));
+  const questions = await withOpenProject(directory, (store) => store.journal.questions({ after: 0, most: 100 }));
   return questions.flatMap(({ session, approval, digest }): readonly Job[] => [
     { kind: "wish", session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } } },
     { kind: "resume", session },

@@ -1,8 +1,8 @@
-/** What fails and keeps failing, with real processes: a breaker that others see and a restart keeps, and a retry that a kill does not double. */
+/** Lasting failures, with real processes: a breaker that other processes see and a restart keeps, and a retry that a kill does not double. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { entriesOf, looking, provedClean, type Violation } from "../checks.ts";
+import { readEntries, type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { type Desk, makeDesk } from "../stand/desk.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
@@ -22,7 +22,7 @@ const write = (desk: Desk, file: string): void => writeFileSync(join(desk.root, 
 const flaky = (desk: Desk, ...args: readonly string[]): Promise<Victim> => desk.program("flaky.ts", args);
 const outcomeOf = async (victim: Victim): Promise<Outcome> => decode<Outcome>((await ended(victim, 0)).output());
 
-/** Bounded, so that what never comes fails the suite. */
+/** Limited, so that an event that never comes fails the suite. */
 async function until<T>(what: string, look: () => T | null | Promise<T | null>): Promise<T> {
   for (let looks = 0; looks < 1_500; looks += 1) {
     const found = await look();
@@ -66,7 +66,7 @@ async function breakerIsShared(bench: Bench): Promise<readonly Violation[]> {
     ),
     ...must(closed?.state === "closed", `F-7 after enough successes it is ${closed?.state}`),
     ...[first, second, third, fourth].flatMap(({ ending }) => must(ending === "completed", `F-7 a turn ended \`${ending}\``)),
-    ...(await looking(desk.directory, async (store) => provedClean(store, desk.directory))),
+    ...(await withOpenProject(desk.directory, async (store) => verifyJournal(store, desk.directory))),
   ];
 }
 
@@ -76,12 +76,12 @@ async function retryIsOnce(bench: Bench, when: "waiting" | "running"): Promise<r
   const victim = await flaky(desk, "put");
   const wanted = when === "waiting" ? 1 : 2;
   const session = await until("the session", () =>
-    looking(
+    withOpenProject(
       desk.directory,
       async ({ journal }) => (await journal.sessions({ state: "running", agent: null, before: null, most: 1 }))[0]?.session ?? null,
     ),
   );
-  const eventsNow = () => looking(desk.directory, (store) => entriesOf(store, session));
+  const eventsNow = () => withOpenProject(desk.directory, (store) => readEntries(store, session));
   await until("its retry", async () => {
     const isDue = (await eventsNow()).some((e) => e.event.kind === "recovery.applied");
     return isDue && linesOf(desk, "runs.log").length >= wanted ? true : null;
@@ -106,7 +106,7 @@ async function retryIsOnce(bench: Bench, when: "waiting" | "running"): Promise<r
       after.ending === "completed" && after.told.join() === "put 1",
       `F-4 the turn ended \`${after.ending}\` with ${after.told.join()}`,
     ),
-    ...(await looking(desk.directory, async (store) => provedClean(store, desk.directory))),
+    ...(await withOpenProject(desk.directory, async (store) => verifyJournal(store, desk.directory))),
   ];
 }
 

@@ -1,11 +1,11 @@
 /**
- * A project as `orgate init` makes it, with no key: it runs, what a person writes into its policies is what the next run is held to, and what a stranger
- * sends to it does not do what its owner may have done.
+ * A project as `orgate init` makes it, without a key: it runs, the next run follows a changed policy, and a delivery from a stranger cannot do what its
+ * owner may.
  */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { seq } from "@orgate/core";
-import { looking, type Violation } from "../checks.ts";
+import { type Violation, withOpenProject } from "../checks.ts";
 import { type Desk, projectAt } from "../stand/desk.ts";
 import { deliver, openedByThemselves, SECRET_VARIABLE, until, up } from "../stand/served.ts";
 import type { Bench, Suite } from "../suite.ts";
@@ -21,7 +21,7 @@ async function made(bench: Bench, ...how: readonly string[]): Promise<Desk> {
 }
 
 const kindsOf = (desk: Desk, session: string): Promise<readonly string[]> =>
-  looking(desk.directory, async ({ journal }) => {
+  withOpenProject(desk.directory, async ({ journal }) => {
     const found = (await journal.sessions({ state: null, agent: null, before: null, most: 50 })).find((one) => one.session === session);
     if (found === undefined) throw new Error(`there is no session ${session}`);
     const entries = await journal.read(found.session, seq(0), 1_000);

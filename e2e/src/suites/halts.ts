@@ -1,10 +1,10 @@
-/** The kill switch: everything is busy in several processes when work is halted, and nothing begins after the commit that halts it. */
+/** The kill switch: several busy processes are halted, and nothing starts after the commit of the halt. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { looking, provedClean, type Violation } from "../checks.ts";
+import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { type Desk, makeDesk, runArgs } from "../stand/desk.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
@@ -30,7 +30,7 @@ function rowsOf(desk: Desk): readonly Row[] {
   }
 }
 
-/** What began between the commit that halts and the one that lets work go on. */
+/** Everything that started between the commit of the halt and the commit that lifts it. */
 function begunWhileHalted(rows: readonly Row[]): readonly Row[] {
   const from = rows.findIndex((r) => r.kind === "work.halted");
   if (from < 0) throw new Error("nothing was halted");
@@ -85,7 +85,7 @@ type Halted = Readonly<{
   alive: readonly number[];
 }>;
 
-/** Whatever comes of it, no group is left behind on the machine. */
+/** Kills every group, however the suite ends. */
 async function haltAll({ stand }: Bench, broken: Broken | null): Promise<Halted> {
   const desk = await makeDesk(stand);
   const mills: Victim[] = [];
@@ -143,7 +143,7 @@ async function nothingBegins(bench: Bench): Promise<readonly Violation[]> {
     ...(closed === 3 ? [] : [`Q-13 ${closed} of the three turns after the restart ended`]),
     ...refused.filter((r) => BEGINNINGS.includes(r.kind)).map((r) => `Q-13 ${r.kind} of ${r.stream} after a restart`),
     ...begunWhileHalted(rowsOf(desk)).map((r) => `Q-13 ${r.kind} of ${r.stream} while work was halted`),
-    ...(await looking(desk.directory, async (store) => provedClean(store, desk.directory))),
+    ...(await withOpenProject(desk.directory, async (store) => verifyJournal(store, desk.directory))),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** Every transaction, call and model call of the run, killed at each of its points; then the same with the process that resumes killed as well. */
-import { checkCompleted, checkSession, entriesOf, looking, provedClean, type Violation } from "../checks.ts";
+import { checkCompleted, checkSession, readEntries, type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { seeded } from "../seeded.ts";
 import type { Stand, Victim } from "../stand/stand.ts";
 import type { Broken, Line, Stop } from "../stand/wire.ts";
@@ -77,14 +77,14 @@ const committedIn = (lines: readonly Line[]): ReadonlySet<string> =>
 
 /** Everything that must hold of a project in which processes with these lines ran. */
 export function findings(directory: string, lines: readonly Line[]): Promise<readonly Violation[]> {
-  return looking(directory, async (store) => {
-    const found: Violation[] = [...provedClean(store, directory)];
+  return withOpenProject(directory, async (store) => {
+    const found: Violation[] = [...verifyJournal(store, directory)];
     for (const line of lines)
       if (line.kind === "did" && line.outcome.kind === "fault")
         found.push(`L-7 ${line.victim} could not go on: ${JSON.stringify(line.outcome.fault)}`);
     const durable = committedIn(lines);
     for (const session of sessionsIn(lines)) {
-      const entries = await entriesOf(store, session);
+      const entries = await readEntries(store, session);
       if (entries.length === 0 && durable.has(session)) found.push(`J-1 session ${session} was committed and is not there`);
       found.push(...checkSession(session, entries, lines), ...checkCompleted(entries));
     }

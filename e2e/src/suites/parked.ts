@@ -1,7 +1,7 @@
 /** Rule 10 in numbers: what a fresh process needs does not depend on how many sessions wait for people. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { looking, provedClean, type Violation } from "../checks.ts";
+import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { APPROVER, approveArgs, type Desk, makeDesk, type OpenQuestion, parked } from "../stand/desk.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
@@ -14,7 +14,7 @@ const MANY = 10_000;
 const RUNS = { short: 5, long: 11 } as const;
 const MOST_MORE_BYTES = 5_000_000;
 
-/** What does not grow with sessions that wait: one row, one for each scope that is halted, one for each open unknown, whose sum is checked (J-24). */
+/** Reads that do not grow with waiting sessions: one row, one for each halted scope, one for each open unknown outcome, whose sum is checked (J-24). */
 const SMALL = new Set(["format", "halts", "sqlite_schema", "sqlite_master", "pragma_table_info", "unknowns", "count_slots"]);
 
 async function deskWith(bench: Bench, count: number): Promise<Desk> {
@@ -135,7 +135,7 @@ export const parkedSessions: Suite = {
       scansIn(many, [{ sql: "SELECT seq FROM entries WHERE kind = ?", times: 1, rows: 0 }]).length === 1 ? [] : ["it was not"],
     );
     await judge("J-11 the journal of all of them verifies", () =>
-      looking(many.directory, async (store) => provedClean(store, many.directory)),
+      withOpenProject(many.directory, async (store) => verifyJournal(store, many.directory)),
     );
   },
 };

@@ -1,9 +1,9 @@
 /**
- * What happens by itself, under servers that are killed: due times and deliveries. Each is one session with one turn, whoever dies when, and the journal
- * says which due time or delivery it was.
+ * Due times and deliveries, under servers that are killed. Each leads to one session with one turn, whenever a server dies, and the journal names the due
+ * time or delivery.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { looking, provedClean, type Violation } from "../checks.ts";
+import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { type Desk, makeDesk } from "../stand/desk.ts";
 import { PERSON } from "../stand/script.ts";
 import { deliver, eventsOf, furnish, openedByThemselves, pastOf, serve, type Up, until, up, WEBHOOK } from "../stand/served.ts";
@@ -17,7 +17,8 @@ async function kill({ victim }: Pick<Up, "victim">): Promise<void> {
   await killed(victim);
 }
 
-const proved = (desk: Desk): Promise<readonly Violation[]> => looking(desk.directory, async (store) => provedClean(store, desk.directory));
+const proved = (desk: Desk): Promise<readonly Violation[]> =>
+  withOpenProject(desk.directory, async (store) => verifyJournal(store, desk.directory));
 
 /** One firing, one session, of that due time, with one turn; and the model asked once for each. */
 async function onceEach(desk: Desk, schedules: readonly string[]): Promise<readonly Violation[]> {
@@ -143,7 +144,7 @@ async function overANight(desk: Desk): Promise<readonly Violation[]> {
   ];
 }
 
-/** Whoever sent it was told nothing, or was told and the server died: sent again, it is one session, and its turn runs. */
+/** The server dies before or after it answered a delivery: sent again, it leads to one session, and its turn runs. */
 async function killedTaking(desk: Desk, step: "commit" | "committed"): Promise<readonly Violation[]> {
   const first = await up(desk, { stop: { kind: "writes", event: "turn.started", step } });
   const sent = deliver(first.url, '{"n":1}', "d-1");

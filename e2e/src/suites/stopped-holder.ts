@@ -1,6 +1,6 @@
 /** A holder that is stopped (SIGSTOP) is not dead: nobody takes its session. Killed, it is, and its session is free at once. */
 import { readFileSync } from "node:fs";
-import { checkCompleted, checkSession, entriesOf, isEffect, looking, provedClean, type Violation } from "../checks.ts";
+import { checkCompleted, checkSession, isEffect, readEntries, type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import type { Stand, Victim } from "../stand/stand.ts";
 import type { Did, Job, Line } from "../stand/wire.ts";
 import type { Suite } from "../suite.ts";
@@ -53,8 +53,8 @@ const steered: (stand: Stand) => Promise<readonly Violation[]> = async (stand) =
   await holder.until("did");
   await holder.gone;
   const said = [...holder.lines, ...lines.filter((l) => l.kind !== "did")];
-  return looking(directory, async (store) => {
-    const entries = await entriesOf(store, session);
+  return withOpenProject(directory, async (store) => {
+    const entries = await readEntries(store, session);
     const taken = entries.filter(({ event }) => event.kind === "input.steered").length;
     const holds = entries.filter(({ event }) => event.kind === "hold.taken").length;
     return [
@@ -64,7 +64,7 @@ const steered: (stand: Stand) => Promise<readonly Violation[]> = async (stand) =
       ...unlessOnce(said),
       ...checkSession(session, entries, said),
       ...checkCompleted(entries),
-      ...provedClean(store, directory),
+      ...verifyJournal(store, directory),
       ...(taken === 1 ? [] : [`I-2 the wish was taken ${taken} times`]),
       ...(holds === 1 ? [] : [`J-4 the session was held ${holds} times`]),
     ];
@@ -79,8 +79,8 @@ const cancelled: (stand: Stand) => Promise<readonly Violation[]> = async (stand)
   const { outcome } = await holder.until("did");
   await holder.gone;
   const said = [...holder.lines, ...lines.filter((l) => l.kind !== "did")];
-  return looking(directory, async (store) => {
-    const entries = await entriesOf(store, session);
+  return withOpenProject(directory, async (store) => {
+    const entries = await readEntries(store, session);
     const asked = entries.filter(({ event }) => event.kind === "turn.cancel-asked").length;
     const unknown = entries.some(({ event }) => event.kind === "act.ended" && event.outcome.kind === "unknown");
     return [
@@ -88,7 +88,7 @@ const cancelled: (stand: Stand) => Promise<readonly Violation[]> = async (stand)
       ...unlessPut(did[1]),
       ...unlessOnce(said),
       ...checkSession(session, entries, said),
-      ...provedClean(store, directory),
+      ...verifyJournal(store, directory),
       ...(outcome.kind === "result" && outcome.ending === "cancelled" ? [] : [`L-4 it was not cancelled: ${JSON.stringify(outcome)}`]),
       ...(asked === 1 ? [] : [`I-2 the wish was taken ${asked} times`]),
       ...(unknown ? [] : ["L-7 a `once` call that was stopped half-way is not unknown"]),

@@ -1,24 +1,28 @@
 /** Cases of the suite `console`: a conversation with an agent. */
-import { DESKTOP, go, PHONE, reached, settled, sound, still } from "../kit.ts";
+import { checkKeyboard, checkPage, checkStill, DESKTOP, openPage, PHONE, waitUntilSettled } from "../kit.ts";
 import { execute } from "../seed.ts";
-import { type Case, composer, expectText, PNG, say, wrong } from "./case.ts";
+import { type Case, composer, expectText, PNG, startConversation, violationUnless } from "./case.ts";
 
 export const CONVERSATION: readonly Case[] = [
   {
-    name: "a turn streams, and shows words, calls with their verdict and policy, tokens and cost; nothing is shown twice",
-    async run({ desk, ana }) {
+    name: "a turn streams, and shows text, calls with their verdict and policy, tokens and cost; nothing is shown twice",
+    async run({ server, ana }) {
       const { page } = ana;
-      await say(ana, desk, "billing", "What became of ch_8812?");
+      await startConversation(ana, server, "billing", "What became of ch_8812?");
       await expectText(page, /ch_8812: 4990 cents, timed out/);
       await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
       await expectText(page, /tokens · /);
       const cards = await page.getByRole("article", { name: "Call of find_charge" }).count();
-      return [...wrong(cards === 1, `${cards} cards for one call`), ...(await sound(ana, "a turn")), ...(await reached(ana, "a turn"))];
+      return [
+        ...violationUnless(cards === 1, `${cards} cards for one call`),
+        ...(await checkPage(ana, "a turn")),
+        ...(await checkKeyboard(ana, "a turn")),
+      ];
     },
   },
   {
-    name: "nothing jumps while a turn thinks, streams, calls, asks and ends: neither for whoever follows it nor for whoever has scrolled up, also on a phone",
-    async run({ desk, ana }) {
+    name: "nothing jumps while a turn thinks, streams, calls, asks and ends: neither at the end nor scrolled up, also on a phone",
+    async run({ server, ana }) {
       const { page } = ana;
       const told = page.getByRole("region", { name: "Conversation" });
       const turn = (who: string, then: () => Promise<void>) => async (): Promise<void> => {
@@ -29,14 +33,14 @@ export const CONVERSATION: readonly Case[] = [
         await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" });
       };
       const approved = async (): Promise<void> => page.getByRole("button", { name: "Approve once" }).click();
-      await say(ana, desk, "stage", "what do you know?");
+      await startConversation(ana, server, "stage", "what do you know?");
       await expectText(page, /completed/);
-      const found = [...(await still(ana, "at the end", false, turn("ann", approved)))];
+      const found = [...(await checkStill(ana, "at the end", false, turn("ann", approved)))];
       await page.setViewportSize(PHONE);
-      found.push(...(await still(ana, "at the end on a phone", false, turn("ben", approved))));
+      found.push(...(await checkStill(ana, "at the end on a phone", false, turn("ben", approved))));
       await page.setViewportSize(DESKTOP);
       await page.evaluate(`(async () => {
-        // Wider, its lines are fewer: the list is at its new end first, then somebody scrolls up, by however little.
+        // A wider list has fewer lines: wait until it is at its new end, then scroll up a little.
         const box = document.querySelector("section[aria-label=Conversation]");
         for (let [calm, was] = [0, ""]; calm < 10; ) {
           await new Promise((done) => requestAnimationFrame(done));
@@ -48,7 +52,7 @@ export const CONVERSATION: readonly Case[] = [
         box.scrollTop -= 60;
       })()`);
       found.push(
-        ...(await still(
+        ...(await checkStill(
           ana,
           "scrolled up",
           true,
@@ -63,24 +67,24 @@ export const CONVERSATION: readonly Case[] = [
   },
   {
     name: "an edit of a file is shown as a diff, and a denial with the policy's reason",
-    async run({ desk, ana }) {
+    async run({ server, ana }) {
       const { page } = ana;
-      await say(ana, desk, "stage", "edit the note");
+      await startConversation(ana, server, "stage", "edit the note");
       await expectText(page, "two, corrected");
       await page.locator("figure").getByText("notes/today.txt").waitFor();
-      await say(ana, desk, "billing", "refund ch_8813");
+      await startConversation(ana, server, "billing", "refund ch_8813");
       await page
         .getByText(/more than 200.00 is not paid back by an agent/)
         .first()
         .waitFor();
-      return sound(ana, "a diff and a denial");
+      return checkPage(ana, "a diff and a denial");
     },
   },
   {
-    name: "O-3 files are attached by the button, pasted and dropped, none is lost; what is refused says why, and so does a message without words; a picture is drawn, a text is shown, and nothing of them runs",
-    async run({ desk, ana }) {
+    name: "O-3 files are attached by button, paste and drop, and none is lost; a refused file says why, and so does a message without text; a picture is drawn, a text is shown, and nothing of them runs",
+    async run({ server, ana }) {
       const { page } = ana;
-      await go(ana, desk, "/chat/with/stage");
+      await openPage(ana, server, "/chat/with/stage");
       const picker = page.locator("input[type=file]");
       await picker.setInputFiles([
         { name: "red.png", mimeType: "text/html", buffer: Buffer.from(PNG, "base64") },
@@ -115,63 +119,63 @@ export const CONVERSATION: readonly Case[] = [
       await expectText(page, "<img src=x onerror=document.title='gone'>");
       const shown = (await page.locator("main").textContent()) ?? "";
       return [
-        ...wrong((await page.locator("main :is(img, iframe)").count()) === 0, "an element was made of a file"),
-        ...wrong(!shown.includes("\u202e") && (await page.title()).includes("Orgate"), "a file was more than shown"),
-        ...(await sound(ana, "files")),
+        ...violationUnless((await page.locator("main :is(img, iframe)").count()) === 0, "an element was made of a file"),
+        ...violationUnless(!shown.includes("\u202e") && (await page.title()).includes("Orgate"), "a file was more than shown"),
+        ...(await checkPage(ana, "files")),
       ];
     },
   },
   {
-    name: "a running call tells its output as it comes, and nothing moves for whoever wants no motion; a word steers the turn; cancelling ends it, what nobody can tell of is put to a person, and what was set aside is seen to",
-    async run({ desk, ana }) {
+    name: "a running call shows its output live, without motion for people who prefer none; a message steers the turn; cancelling ends it, a person resolves the unknown outcome, and a failed call is dismissed",
+    async run({ server, ana }) {
       const { page } = ana;
-      await say(ana, desk, "stage", "work on it");
+      await startConversation(ana, server, "stage", "work on it");
       await expectText(page, /step \d+/);
       await composer(page).fill("a little faster");
       await composer(page).press("Enter");
       await expectText(page, "a little faster");
-      const found = await sound(ana, "a turn in progress");
+      const found = await checkPage(ana, "a turn in progress");
       await page.getByRole("button", { name: "Cancel" }).click();
       await page.getByText("cancelled", { exact: true }).first().waitFor();
-      await go(ana, desk, "/approvals?tab=unknown");
+      await openPage(ana, server, "/approvals?tab=unknown");
       await page.getByRole("button", { name: "It did not happen" }).first().click();
       await expectText(page, "No unknown outcomes");
-      await execute(ana, desk, { agent: "stage", input: "deliver box" });
-      await go(ana, desk, "/approvals?tab=failed");
+      await execute(ana, server, { agent: "stage", input: "deliver box" });
+      await openPage(ana, server, "/approvals?tab=failed");
       await page.getByText(/nobody took box\\u\{202e\}\\u\{200b\} <img/).waitFor();
-      const aside = await sound(ana, "what was set aside");
+      const aside = await checkPage(ana, "what was set aside");
       await page.getByRole("button", { name: "Dismiss", exact: true }).click();
       await expectText(page, "No failed calls");
       return [...found, ...aside];
     },
   },
   {
-    name: "O-3 what is hostile is shown and does nothing: no markup, no request, no link that leads anywhere unasked, nothing wider than the page, no page that hangs",
-    async run({ desk, ana }) {
+    name: "O-3 hostile text is shown and does nothing: no markup, no request, no link that opens unasked, nothing wider than the page, no page that hangs",
+    async run({ server, ana }) {
       const { page } = ana;
-      await say(ana, desk, "stage", "show me something hostile");
+      await startConversation(ana, server, "stage", "show me something hostile");
       await expectText(page, /completed/);
       await page.getByRole("button", { name: "Arguments, result, evidence" }).first().click();
-      await settled(ana);
+      await waitUntilSettled(ana);
       const title = await page.title();
       const made = await page.locator("main :is(img, iframe, script, style, a[href*=evil], a[href^=javascript], a[href^='http'])").count();
       await page.getByRole("button", { name: "the bank" }).click();
       await page.getByRole("dialog").getByText("https://evil.example/login").waitFor();
       await page.getByRole("button", { name: "Stay here" }).click();
       const shown = (await page.locator("main").textContent()) ?? "";
-      const found = [...(await sound(ana, "hostile content"))];
-      const flood = await execute(ana, desk, { agent: "stage", input: `flood it ${"w".repeat(100_000)}` });
-      await go(ana, desk, `/chat/${flood.session}`);
+      const found = [...(await checkPage(ana, "hostile content"))];
+      const flood = await execute(ana, server, { agent: "stage", input: `flood it ${"w".repeat(100_000)}` });
+      await openPage(ana, server, `/chat/${flood.session}`);
       const told = page.getByRole("region", { name: "Conversation" });
       await told.getByText("completed").waitFor();
       await page.evaluate("document.querySelector('section[aria-label=Conversation]').scrollTop = 0");
       await page.getByRole("button", { name: "Arguments, result, evidence" }).click();
       await expectText(page, /more characters are in the journal/);
-      found.push(...(await sound(ana, "a line of a hundred thousand letters")));
+      found.push(...(await checkPage(ana, "a line of a hundred thousand letters")));
       return [
-        ...wrong(title.includes("Orgate"), `the title became ${title}`),
-        ...wrong(made === 0, `${made} elements were made of it`),
-        ...wrong(!/[\u202e\u2066\u200b\u001b\u0007]/.test(shown), "a hidden character is on the page as itself"),
+        ...violationUnless(title.includes("Orgate"), `the title became ${title}`),
+        ...violationUnless(made === 0, `${made} elements were made of it`),
+        ...violationUnless(!/[\u202e\u2066\u200b\u001b\u0007]/.test(shown), "a hidden character is on the page as itself"),
         ...found,
       ];
     },

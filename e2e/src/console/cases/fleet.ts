@@ -2,10 +2,10 @@
 import type { Locator } from "playwright-core";
 import * as z from "zod";
 import type { Violation } from "../../checks.ts";
-import type { ConsoleDesk } from "../desk.ts";
-import { comesTo, focused, go, type Person, reached, settled, sound } from "../kit.ts";
-import { breakerSet, execute } from "../seed.ts";
-import { type WatchCase, type WatchWorld, wrong } from "./case.ts";
+import { checkKeyboard, checkPage, openPage, type Person, pollUntil, waitForFocus, waitUntilSettled } from "../kit.ts";
+import { execute, setBreaker } from "../seed.ts";
+import type { ConsoleServer } from "../server.ts";
+import { violationUnless, type WatchCase, type WatchWorld } from "./case.ts";
 
 const many = z.object({ items: z.array(z.looseObject({})), next: z.string().nullable() });
 
@@ -13,11 +13,11 @@ const resumed = z.object({
   items: z.array(z.object({ entry: z.object({ event: z.object({ by: z.object({ id: z.string() }), reason: z.string() }) }) })),
   behind: z.number(),
 });
-/** Who lifted halts, and why, as the journal has it. */
-async function liftedIn(person: Person, desk: ConsoleDesk): Promise<readonly string[]> {
+/** Lifted halts in the journal, each as `person: reason`. */
+async function listLiftedHalts(person: Person, server: ConsoleServer): Promise<readonly string[]> {
   const read = async () =>
-    resumed.parse(await (await person.context.request.get(`${desk.url()}/api/v1/journal/entries?kind=work.resumed`)).json());
-  const { items } = await comesTo(read, ({ behind }) => behind === 0);
+    resumed.parse(await (await person.context.request.get(`${server.url()}/api/v1/journal/entries?kind=work.resumed`)).json());
+  const { items } = await pollUntil(read, ({ behind }) => behind === 0);
   return items.map(({ entry }) => `${entry.event.by.id}: ${entry.event.reason}`);
 }
 
@@ -34,19 +34,19 @@ const FLEET_STEPS: readonly ((world: WatchWorld) => Promise<readonly Violation[]
 const stageCard = ({ page }: Person): Locator =>
   page.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "stage", exact: true }) });
 
-async function showFleet({ desk, ana }: WatchWorld) {
-  await execute(ana, desk, { agent: "stage", input: "pay judy" });
-  await go(ana, desk, "/fleet");
+async function showFleet({ server, ana }: WatchWorld) {
+  await execute(ana, server, { agent: "stage", input: "pay judy" });
+  await openPage(ana, server, "/fleet");
   await stageCard(ana).getByText("1 waiting").waitFor();
   await ana.page
     .getByRole("list", { name: "At a glance" })
     .getByText(/% ?$|^\d+ %$/)
     .first()
     .waitFor();
-  return [...(await sound(ana, "the fleet")), ...(await reached(ana, "the fleet"))];
+  return [...(await checkPage(ana, "the fleet")), ...(await checkKeyboard(ana, "the fleet"))];
 }
 
-async function setBreakers({ desk, ana }: WatchWorld) {
+async function setBreakers({ server, ana }: WatchWorld) {
   const { page } = ana;
   const breaker = page.getByRole("region", { name: "Breakers" }).getByRole("listitem").filter({ hasText: "tool:deliver" });
   const counted = page.getByRole("list", { name: "At a glance" }).getByText(/1 breaker/);
@@ -56,10 +56,10 @@ async function setBreakers({ desk, ana }: WatchWorld) {
     await page.getByRole("button", { name: `${to} the breaker` }).click();
     await breaker.getByText(to === "Close" ? "closed" : "open", { exact: true }).waitFor();
   };
-  await breakerSet(ana, desk, "tool:deliver", "open");
+  await setBreaker(ana, server, "tool:deliver", "open");
   await breaker.getByText("open", { exact: true }).waitFor();
   await counted.waitFor();
-  const found = [...(await sound(ana, "an open breaker")), ...(await reached(ana, "an open breaker"))];
+  const found = [...(await checkPage(ana, "an open breaker")), ...(await checkKeyboard(ana, "an open breaker"))];
   await set("Close");
   await counted.waitFor({ state: "detached" });
   await set("Open");
@@ -67,12 +67,12 @@ async function setBreakers({ desk, ana }: WatchWorld) {
   return found;
 }
 
-async function haltAndLift({ desk, ana }: WatchWorld) {
+async function haltAndLift({ server, ana }: WatchWorld) {
   const { page } = ana;
   await page.getByRole("button", { name: "Halt work" }).click();
   await page.getByLabel("What", { exact: true }).selectOption("agent:reporter");
   await page.getByLabel("Why").fill("a drill");
-  const dialog = [...(await sound(ana, "the halt dialog"))];
+  const dialog = [...(await checkPage(ana, "the halt dialog"))];
   await page.getByRole("button", { name: "Halt", exact: true }).click();
   await page.getByText("Halted: a drill").waitFor();
   const lift = page.getByRole("region", { name: "Halts" }).getByRole("button", { name: "Lift the halt" });
@@ -82,15 +82,15 @@ async function haltAndLift({ desk, ana }: WatchWorld) {
   await asking.getByRole("button", { name: "Lift the halt" }).click(); // no reason: the form stays
   await asking.getByLabel(/^Why/).fill("   ");
   await asking.getByRole("button", { name: "Lift the halt" }).click();
-  const unasked = await liftedIn(ana, desk);
-  dialog.push(...(await sound(ana, "the dialog that lifts a halt")));
+  const unasked = await listLiftedHalts(ana, server);
+  dialog.push(...(await checkPage(ana, "the dialog that lifts a halt")));
   await asking.getByLabel(/^Why/).fill("the drill is over");
   await asking.getByRole("button", { name: "Lift the halt" }).click();
   await page.getByText("Halted: a drill").waitFor({ state: "detached" });
-  const lifted = await liftedIn(ana, desk);
+  const lifted = await listLiftedHalts(ana, server);
   return [
-    ...wrong(unasked.length === 0, `a halt was lifted without a reason: ${unasked.join(", ")}`),
-    ...wrong(lifted.join() === "ana: the drill is over", `the journal says ${lifted.join(", ")}`),
+    ...violationUnless(unasked.length === 0, `a halt was lifted without a reason: ${unasked.join(", ")}`),
+    ...violationUnless(lifted.join() === "ana: the drill is over", `the journal says ${lifted.join(", ")}`),
     ...dialog,
   ];
 }
@@ -99,11 +99,11 @@ async function openDefinition({ ana }: WatchWorld) {
   const { page } = ana;
   await stageCard(ana).getByRole("button", { name: "Definition" }).click();
   await page.getByRole("dialog").getByText("slow_work").first().waitFor();
-  const found = await sound(ana, "a definition");
+  const found = await checkPage(ana, "a definition");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  const back = await focused(ana, "Definition");
-  return [...wrong(back === "Definition", `a dialog gives the focus back to ${back}`), ...found];
+  const back = await waitForFocus(ana, "Definition");
+  return [...violationUnless(back === "Definition", `a dialog gives the focus back to ${back}`), ...found];
 }
 
 async function startRun({ ana }: WatchWorld) {
@@ -119,7 +119,7 @@ async function startRun({ ana }: WatchWorld) {
   return [];
 }
 
-async function showFiveHundredAgents({ desk, ana }: WatchWorld) {
+async function showFiveHundredAgents({ server, ana }: WatchWorld) {
   const { page } = ana;
   await page.route("**/api/v1/agents?*", async (route) => {
     const answer = await route.fetch();
@@ -127,17 +127,17 @@ async function showFiveHundredAgents({ desk, ana }: WatchWorld) {
     const others = Array.from({ length: 495 }, (_, i) => ({ ...items[0], name: `one-of-many-${i}` }));
     await route.fulfill({ response: answer, json: { items: [...items, ...others], next } });
   });
-  await go(ana, desk, "/fleet");
+  await openPage(ana, server, "/fleet");
   await page.getByRole("button", { name: /agents more/ }).waitFor();
-  await settled(ana);
+  await waitUntilSettled(ana);
   const nodes = await page.evaluate<number>("document.querySelectorAll('*').length");
   await page.unroute("**/api/v1/agents?*");
-  return [...wrong(nodes <= 2_000, `${nodes} elements for five hundred agents`), ...ana.errors()];
+  return [...violationUnless(nodes <= 2_000, `${nodes} elements for five hundred agents`), ...ana.errors()];
 }
 
 export const FLEET: readonly WatchCase[] = [
   {
-    name: "O-3 W-18 the fleet: who works, waits and costs what at one look; a breaker is closed and opened, a run is started, an agent chosen, halted and let go on, with the operator's own reason, its definition opened",
+    name: "O-3 W-18 the fleet at a glance: work, waiting, cost; a breaker is closed and opened, an agent halted and resumed with the operator's own reason, its definition opened, a run started",
     async run(world) {
       const found: Violation[] = [];
       for (const step of FLEET_STEPS) found.push(...(await step(world)));
@@ -145,13 +145,13 @@ export const FLEET: readonly WatchCase[] = [
     },
   },
   {
-    name: "Q-17 a halt is told on every screen, with who, why and the way to lift it; the chat and Health say so, and what waits says why",
-    async run({ desk, ana }) {
+    name: "Q-17 every screen shows a halt with person, reason and a way to lift it; chat and Health show it, and a waiting message says why",
+    async run({ server, ana }) {
       const { page } = ana;
-      const { session } = await execute(ana, desk, { agent: "stage", input: "what do you know?" });
-      await go(ana, desk, "/chat");
+      const { session } = await execute(ana, server, { agent: "stage", input: "what do you know?" });
+      await openPage(ana, server, "/chat");
       await page.getByText(/^Orgate runs AI agents under your policies/).waitFor();
-      await go(ana, desk, "/fleet");
+      await openPage(ana, server, "/fleet");
       await page.getByRole("button", { name: "Halt work" }).click();
       await page.getByLabel("Why").fill("the mail loop");
       await page.getByRole("button", { name: "Halt", exact: true }).click();
@@ -169,19 +169,19 @@ export const FLEET: readonly WatchCase[] = [
         "/health",
         "/guide",
       ]) {
-        await go(ana, desk, at);
+        await openPage(ana, server, at);
         await banner.getByText(/all work, by ana, .*: the mail loop/).waitFor();
         const live = await page.getByText("Live", { exact: true }).count();
-        found.push(...wrong(live === 0, `${at} says Live`), ...(await sound(ana, `${at}, halted`)));
+        found.push(...violationUnless(live === 0, `${at} says Live`), ...(await checkPage(ana, `${at}, halted`)));
       }
-      await go(ana, desk, "/health");
+      await openPage(ana, server, "/health");
       await page.getByText("The server is healthy, and work is halted.").waitFor();
-      await go(ana, desk, `/chat/${session}`);
+      await openPage(ana, server, `/chat/${session}`);
       await page.locator("main header").getByText("halted", { exact: true }).waitFor();
       await page.getByLabel("Message to stage").fill("and now?");
       await page.getByLabel("Message to stage").press("Enter");
       await page.getByText("waits: work is halted by ana: the mail loop").waitFor();
-      found.push(...(await sound(ana, "a conversation that is halted")));
+      found.push(...(await checkPage(ana, "a conversation that is halted")));
       await banner.getByRole("button", { name: "Lift the halt" }).click();
       await page.getByLabel(/^Why/).fill("the loop is mended");
       await page.getByRole("dialog").getByRole("button", { name: "Lift the halt" }).click();

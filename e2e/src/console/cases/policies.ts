@@ -1,13 +1,13 @@
 /** Cases of the suite `console-watch`: policy files, their history, drafts and test decisions. */
-import { comesTo, go, reached, settled, sound } from "../kit.ts";
-import { type WatchCase, wrong } from "./case.ts";
+import { checkKeyboard, checkPage, openPage, pollUntil, waitUntilSettled } from "../kit.ts";
+import { violationUnless, type WatchCase } from "./case.ts";
 
 export const POLICIES: readonly WatchCase[] = [
   {
-    name: "the history of policies: a set as it was, its difference to now, a decision's policies, and applying a set again with a reason",
-    async run({ desk, ana }) {
+    name: "the history of policies: an old set, its difference to now, and applying it again with a reason",
+    async run({ server, ana }) {
       const { page } = ana;
-      await go(ana, desk, "/policies?policy=desk/find-charges");
+      await openPage(ana, server, "/policies?policy=desk/find-charges");
       await page.getByRole("button", { name: "Edit a draft" }).click();
       const editor = page.getByRole("textbox", { name: "Draft of policies/desk.cedar" });
       await editor.click();
@@ -22,44 +22,44 @@ export const POLICIES: readonly WatchCase[] = [
       const list = page.getByRole("list", { name: "Sets of policies, newest first" });
       const trial = list.getByRole("listitem").filter({ hasText: "a trial" });
       await trial.waitFor();
-      const found = [...(await sound(ana, "history of policies")), ...(await reached(ana, "history of policies"))];
+      const found = [...(await checkPage(ana, "history of policies")), ...(await checkKeyboard(ana, "history of policies"))];
       await list.getByRole("listitem").last().getByRole("button").click();
       await page.getByRole("heading", { name: "From this set to the current files" }).waitFor();
       await page.getByText("// tried for a day").first().waitFor();
-      const one = [...(await sound(ana, "a set of policies")), ...(await reached(ana, "a set of policies"))];
+      const one = [...(await checkPage(ana, "a set of policies")), ...(await checkKeyboard(ana, "a set of policies"))];
       await page.getByRole("button", { name: "Apply it again" }).click();
       await page.getByRole("dialog").getByLabel("Why").fill("the trial is over");
-      const dialog = await sound(ana, "applying a set again");
+      const dialog = await checkPage(ana, "applying a set again");
       await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
       await list.getByRole("listitem").filter({ hasText: "the trial is over" }).waitFor();
       return [...found, ...one, ...dialog, ...ana.errors()];
     },
   },
   {
-    name: "O-8 O-7 policies: what is typed into a draft is no shortcut, what hides in it is seen, and it is there again when one comes back; an error stands in its line and cannot be applied; tables hold; what would be decided is told with its policy",
-    async run({ desk, ana }) {
+    name: "O-8 O-7 policies: keys typed into a draft are no shortcuts, hidden characters are shown, and the draft is kept; an error is shown in its line and cannot be applied; tables pass; a test decision names its policy",
+    async run({ server, ana }) {
       const { page } = ana;
-      await go(ana, desk, "/policies?policy=desk/find-charges");
+      await openPage(ana, server, "/policies?policy=desk/find-charges");
       await page.getByRole("heading", { name: "policies/desk.cedar" }).waitFor();
-      const found = [...(await sound(ana, "policies")), ...(await reached(ana, "policies"))];
+      const found = [...(await checkPage(ana, "policies")), ...(await checkKeyboard(ana, "policies"))];
       await page.getByRole("button", { name: "Edit a draft" }).click();
       const editor = page.getByRole("textbox", { name: "Draft of policies/desk.cedar" });
       await editor.click();
       await page.keyboard.press("Control+Home");
-      await page.keyboard.type("permit(nonsense); // gaps, login\u202e\n"); // `g a` and `g i` lead elsewhere, where nobody types
+      await page.keyboard.type("permit(nonsense); // gaps, login\u202e\n"); // `g a` and `g i` are shortcuts outside a field
       const mark = await editor.locator("mark").textContent();
       await page.getByRole("button", { name: "Check", exact: true }).click();
       await page.getByText(/^\d+ problems?$/).waitFor();
-      await settled(ana);
+      await waitUntilSettled(ana);
       const isHeld = await page.getByRole("button", { name: "Apply" }).isDisabled();
-      const draft = await sound(ana, "a draft");
-      await go(ana, desk, "/policies?show=cases");
+      const draft = await checkPage(ana, "a draft");
+      await openPage(ana, server, "/policies?show=cases");
       await page.getByText("passes").first().waitFor();
-      const tables = [...(await sound(ana, "decision tables")), ...(await reached(ana, "decision tables"))];
+      const tables = [...(await checkPage(ana, "decision tables")), ...(await checkKeyboard(ana, "decision tables"))];
       await page.getByRole("tab", { name: "Files" }).click();
       await page.getByRole("button", { name: /^desk\.cedar.*draft$/ }).click();
       await page.getByRole("button", { name: "Continue the draft" }).click();
-      const keeps = await comesTo(
+      const keeps = await pollUntil(
         async () => (await editor.textContent()) ?? "",
         (now) => now.includes("permit(nonsense); // gaps"),
       );
@@ -67,8 +67,8 @@ export const POLICIES: readonly WatchCase[] = [
       await page.getByRole("button", { name: "Edit a draft" }).waitFor();
       const known = Promise.withResolvers<void>();
       await page.route("**/api/v1/agents/billing", (route) => known.promise.then(() => route.continue()));
-      await page.goto(`${desk.url()}/policies?show=evaluate&agent=billing`);
-      await comesTo(
+      await page.goto(`${server.url()}/policies?show=evaluate&agent=billing`);
+      await pollUntil(
         () => page.getByLabel("Action", { exact: true }).inputValue(),
         (now) => now === "tool:find_charge",
       );
@@ -78,15 +78,15 @@ export const POLICIES: readonly WatchCase[] = [
       await page.getByRole("button", { name: "Decide", exact: true }).click();
       await page.getByRole("link", { name: "desk/find-charges" }).waitFor();
       return [
-        ...wrong(isHeld, "a set that does not load could be applied"),
-        ...wrong(!isEarly, "arguments could be typed before they were filled in"),
-        ...wrong(keeps.includes("permit(nonsense); // gaps"), "a draft is lost by leaving it"),
-        ...wrong(mark === "\\u{202e}", `what hides in a draft is shown as ${mark}`),
+        ...violationUnless(isHeld, "a set that does not load could be applied"),
+        ...violationUnless(!isEarly, "arguments could be typed before they were filled in"),
+        ...violationUnless(keeps.includes("permit(nonsense); // gaps"), "a draft is lost by leaving it"),
+        ...violationUnless(mark === "\\u{202e}", `what hides in a draft is shown as ${mark}`),
         ...found,
         ...draft,
         ...tables,
-        ...(await sound(ana, "a decision")),
-        ...(await reached(ana, "a decision")),
+        ...(await checkPage(ana, "a decision")),
+        ...(await checkKeyboard(ana, "a decision")),
       ];
     },
   },

@@ -1,20 +1,20 @@
 /** Cases of the suite `console-watch`: the journal, cost and health. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { exportedClean, type Violation } from "../../checks.ts";
-import { go, reached, settled, sound } from "../kit.ts";
-import { type WatchCase, wrong } from "./case.ts";
+import { type Violation, verifyExport } from "../../checks.ts";
+import { checkKeyboard, checkPage, openPage, waitUntilSettled } from "../kit.ts";
+import { violationUnless, type WatchCase } from "./case.ts";
 
 export const RECORDS: readonly WatchCase[] = [
   {
-    name: "O-9 the journal is verified with its progress and its head; what is exported is a file that proves itself; entries are found by verdict, tool and person, and each has an address, also one that is no session's",
-    async run({ desk, ana, phone }) {
+    name: "O-9 a verification of the journal shows progress and head; the exported file verifies; entries are found by verdict, tool and person, and each has an address, also outside sessions",
+    async run({ server, ana, phone }) {
       const { page } = ana;
-      await go(ana, desk, "/journal");
+      await openPage(ana, server, "/journal");
       await page.getByRole("button", { name: "Verify the journal" }).click();
       await page.getByText("intact").waitFor({ timeout: 60_000 });
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export the journal" }).click()]);
-      const exported = exportedClean(readFileSync(await download.path(), "utf8"), join(desk.root, ".orgate"));
+      const exported = verifyExport(readFileSync(await download.path(), "utf8"), join(server.root, ".orgate"));
       const entries = page.getByRole("region", { name: "Entries" });
       await page.getByLabel("Verdict").selectOption("deny");
       await page.getByLabel("Tool").fill("refund");
@@ -23,10 +23,10 @@ export const RECORDS: readonly WatchCase[] = [
         .getByText(/more than 200.00 is not paid back/)
         .first()
         .waitFor();
-      await settled(ana);
+      await waitUntilSettled(ana);
       const others = await entries.getByText(/^allowed/).count();
-      const found: Violation[] = [...(await sound(ana, "the journal")), ...(await reached(ana, "the journal"))];
-      await go(ana, desk, "/journal?kind=work.halted");
+      const found: Violation[] = [...(await checkPage(ana, "the journal")), ...(await checkKeyboard(ana, "the journal"))];
+      await openPage(ana, server, "/journal?kind=work.halted");
       await entries
         .getByRole("link", { name: /^halt · \d+$/ })
         .first()
@@ -39,48 +39,48 @@ export const RECORDS: readonly WatchCase[] = [
       await page.getByText("The hash is copied").waitFor();
       const copied = await page.evaluate<string>("navigator.clipboard.readText()");
       const halt: unknown = await (
-        await ana.context.request.get(`${desk.url()}/api/v1/journal/entries/halt/${page.url().split("/").at(-1)}`)
+        await ana.context.request.get(`${server.url()}/api/v1/journal/entries/halt/${page.url().split("/").at(-1)}`)
       ).json();
-      found.push(...(await sound(ana, "an entry")), ...(await reached(ana, "an entry")));
-      await go(ana, desk, "/journal?person=bo");
+      found.push(...(await checkPage(ana, "an entry")), ...(await checkKeyboard(ana, "an entry")));
+      await openPage(ana, server, "/journal?person=bo");
       await entries
         .getByText(/user:bo answered/)
         .first()
         .waitFor();
-      await go(ana, desk, "/journal?label=nothing-like-it");
+      await openPage(ana, server, "/journal?label=nothing-like-it");
       await page.getByText("No entry matches").waitFor();
-      await go(phone, desk, "/journal?verdict=deny");
+      await openPage(phone, server, "/journal?verdict=deny");
       await phone.page
         .getByText(/^denied/)
         .first()
         .waitFor();
       return [
-        ...wrong(JSON.stringify(halt).includes(`"entryHash":"${copied}"`), `what was copied is ${copied}`),
+        ...violationUnless(JSON.stringify(halt).includes(`"entryHash":"${copied}"`), `what was copied is ${copied}`),
         ...exported,
-        ...wrong(others === 0, "what was allowed is among what was denied"),
+        ...violationUnless(others === 0, "what was allowed is among what was denied"),
         ...found,
-        ...(await sound(phone, "the journal on a phone")),
+        ...(await checkPage(phone, "the journal on a phone")),
       ];
     },
   },
   {
     name: "O-6 cost by agent, model and day; health; both also on a phone",
-    async run({ desk, ana, phone }) {
+    async run({ server, ana, phone }) {
       const found: Violation[] = [];
       for (const person of [ana, phone]) {
-        await go(person, desk, "/cost?days=7");
+        await openPage(person, server, "/cost?days=7");
         await person.page.getByRole("img", { name: /^Cost by day/ }).waitFor();
-        await settled(person);
+        await waitUntilSettled(person);
         const rows = await person.page.getByRole("row").filter({ hasText: "offline/billing" }).count();
         found.push(
-          ...wrong(rows === 1, `${rows} rows for one model`),
-          ...(await sound(person, "cost")),
-          ...(await reached(person, "cost")),
+          ...violationUnless(rows === 1, `${rows} rows for one model`),
+          ...(await checkPage(person, "cost")),
+          ...(await checkKeyboard(person, "cost")),
         );
-        await go(person, desk, "/health");
+        await openPage(person, server, "/health");
         await person.page.getByText("The server is healthy.").waitFor();
         await person.page.getByText("journal-write").waitFor();
-        found.push(...(await sound(person, "health")), ...(await reached(person, "health")));
+        found.push(...(await checkPage(person, "health")), ...(await checkKeyboard(person, "health")));
       }
       return found;
     },

@@ -1,4 +1,4 @@
-/** What a page, a tool or a model may put before an operator: none of it may do anything, or look like what it is not. */
+/** Hostile text, as a page, a tool or a model may send it: it must do nothing, and look like nothing else. */
 const LONG = "x".repeat(5_000);
 export const HOSTILE: string = [
   '<img src="x" onerror="document.title=\'owned\'"><script>document.title="owned"</script><style>body{display:none}</style>',

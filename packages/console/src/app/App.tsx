@@ -19,7 +19,7 @@ import { useCell } from "../state/cell.ts";
 import { listenToKeys } from "../state/shortcuts.ts";
 import css from "./App.module.css";
 import { ErrorBoundary } from "./ErrorBoundary.tsx";
-import { HaltBanner } from "./Halted.tsx";
+import { HaltBanner } from "./HaltBanner.tsx";
 import { Help } from "./Help.tsx";
 import { withLoadError } from "./loading.ts";
 import { Bar, Rail } from "./Navigation.tsx";

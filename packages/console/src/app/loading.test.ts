@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { NOT_LOADED, reloadPage, withLoadError } from "./loading.ts";
 
-test("a part that cannot be loaded is told in words of our own, with what the browser said as its cause", async () => {
+test("a part that cannot be loaded reports the console's own error, with the browser's as its cause", async () => {
   expect(await withLoadError(() => Promise.resolve("the screen"))()).toBe("the screen");
   const cause = new Error("Failed to fetch dynamically imported module");
   await expect(withLoadError(() => Promise.reject(cause))()).rejects.toMatchObject({ message: NOT_LOADED, cause });
 });
 
-test("a page is loaded again once the server answers, and not before", async () => {
+test("a page reloads once the server answers, and not before", async () => {
   const [looks, did]: [("away" | "there")[], (string | number)[]] = [["away", "away", "there"], []];
   await reloadPage({
     look: (address) => {

@@ -16,7 +16,7 @@ test("O-7 clocks that agree are left alone; one that is hours off is corrected t
   expect(Math.abs(behind.aheadMs() - HOUR)).toBeLessThan(1_000);
 });
 
-test("O-7 a clock that is set anew is followed, and what is no time is not heard", () => {
+test("O-7 a clock that is set is followed, and an invalid time is ignored", () => {
   const clock = openClock();
   const at = 1_000_000_500;
   clock.heard(said(at), at, at + 10);
@@ -27,7 +27,7 @@ test("O-7 a clock that is set anew is followed, and what is no time is not heard
   expect(Math.abs(clock.aheadMs() + HOUR)).toBeLessThan(1_100);
 });
 
-test("O-7 whoever watches the clock is told of a correction at once, and not of less than a second", () => {
+test("O-7 watchers of the clock hear of a correction at once, and not of less than a second", () => {
   const clock = openClock();
   const at = 1_000_000_500;
   const told: number[] = [];

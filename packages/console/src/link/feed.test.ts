@@ -50,7 +50,7 @@ test("O-5 a feed holds every entry in order, and shows many changes at once", ()
   expect(feed.get().caughtUp).toBe(true);
 });
 
-test("O-5 words in progress are shown where they belong, and what cannot be read is named in its place", () => {
+test("O-5 text in progress is shown in its place, and so is an entry that cannot be read", () => {
   const { feed, follower, draw } = opened();
   for (const preview of [words(0, "Hel"), words(3, "lo"), words(3, "lo")]) follower.preview?.(preview);
   follower.entries([{ kind: "erased", stream: session, seq: seq(1), at: millis(1), position: null }], 1);

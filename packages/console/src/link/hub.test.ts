@@ -24,7 +24,7 @@ function losing(times: number, body: unknown): HubPorts & Readonly<{ asked: Clie
   return { client, open: () => LINK, later, asked, waits };
 }
 
-test("O-7 what changes something is sent again when no answer comes, under one key; after three times it is told", async () => {
+test("O-7 a request that changes something is sent again under one key when no answer comes; after three attempts it fails", async () => {
   const twice = losing(2, { halted: true });
   await createHub(twice).call("halt", { body: { scope: "all", reason: "a drill" } });
   const keys = new Set(twice.asked.map(({ headers }) => headers["idempotency-key"]));
@@ -34,7 +34,7 @@ test("O-7 what changes something is sent again when no answer comes, under one k
   expect([away.asked.length, came]).toMatchObject([3, { kind: "problem", problem: { detail: "the server cannot be reached" } }]);
 });
 
-test("O-7 who is signed in is asked for until there is an answer, and what was begun is theirs before anything is shown", async () => {
+test("O-7 the hub asks who is signed in until an answer comes, and unsent text belongs to that person before anything is shown", async () => {
   const away = losing(4, ME);
   const told: string[] = [];
   const hub = createHub(away, ({ principal }) => told.push(`${principal.id} while ${hub.who.get().kind}`));

@@ -18,7 +18,7 @@ export function Empty({ icon, title, children }: Readonly<{ icon: IconName; titl
   );
 }
 
-export function Failing({ problem, again }: Readonly<{ problem: Problem; again?: () => void }>) {
+export function Failure({ problem, again }: Readonly<{ problem: Problem; again?: () => void }>) {
   return (
     <div className={`${css.state} ${css.failing}`} role="alert">
       <span className={css.mark}>

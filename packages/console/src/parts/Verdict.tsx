@@ -23,13 +23,13 @@ export function Verdict({ verdict }: Readonly<{ verdict: VerdictView }>) {
       ) : (
         <Policies of={verdict.policies} />
       )}
-      {verdict.kind === "deny" && verdict.policies.length > 0 ? <span className={css.reason}>{said(verdict)}</span> : null}
+      {verdict.kind === "deny" && verdict.policies.length > 0 ? <span className={css.reason}>{reasonWithoutPolicies(verdict)}</span> : null}
     </p>
   );
 }
 
 /** The reason without the policy names at its end: they are shown before it, as links. */
-function said({ reason, policies }: VerdictView): string {
+function reasonWithoutPolicies({ reason, policies }: VerdictView): string {
   const names = ` (${policies.map(({ id }) => id).join(", ")})`;
   return reason.endsWith(names) ? reason.slice(0, -names.length) : reason;
 }

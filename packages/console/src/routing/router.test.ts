@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { findScreen, SCREENS } from "../screens/index.ts";
 import { matchPath, pathTo } from "./router.ts";
 
-test("a path fits its pattern part by part, and what it names comes back as it was written", () => {
+test("a path matches its pattern part by part, and its parameters come back as written", () => {
   expect(matchPath("/chat/{session}", "/chat/s_12345678")).toEqual({ session: "s_12345678" });
   expect(matchPath("/chat/{session}", "/chat/")).toBeNull();
   expect(matchPath("/chat", "/chat/")).toEqual({});
@@ -12,7 +12,7 @@ test("a path fits its pattern part by part, and what it names comes back as it w
   expect(matchPath("/policies/{policy}", pathTo("/policies/{policy}", odd))).toEqual(odd);
 });
 
-test("every screen is found at its own addresses, and no two want the same", () => {
+test("every screen is found at its own addresses, and no two share one", () => {
   for (const { id, paths } of SCREENS) {
     for (const path of paths) expect(findScreen(path.replace(/\{\w+\}/g, "s_12345678"))?.screen.id).toBe(id);
   }

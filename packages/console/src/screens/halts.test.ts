@@ -15,7 +15,7 @@ test("all work, each agent and each tool can be chosen, once each and nothing el
   expect(haltChoices([]).map(({ label }) => label)).toEqual(["Everything"]);
 });
 
-test("Q-17 what keeps an agent from beginning is the halt of all work, else its own; its words have who and why, and nothing hidden", () => {
+test("Q-17 the halt of all work keeps an agent from starting, else its own; its text has person and reason, hidden characters escaped", () => {
   const halt = (scope: string, reason: string): Halt => ({ scope, reason, by: { kind: "user", id: "ana" }, at: millis(1) });
   const [all, clerk, tool] = [halt("all", "the mail\u202eloop"), halt("agent:clerk", ""), halt("tool:pay", "x")];
   expect(haltFor([clerk, all], "clerk")).toBe(all);

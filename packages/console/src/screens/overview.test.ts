@@ -3,7 +3,7 @@ import { overviewFigures } from "./overview.ts";
 
 const well = { broken: 0, halted: 0, stopped: 0 };
 
-test("O-6 what the server has not said is never told as well: neither that nothing waits nor that all runs", () => {
+test("O-6 an unknown count is never shown as fine: neither as nothing waiting nor as all running", () => {
   const { waiting, wrong, working } = overviewFigures(null, null, { ...well, halted: null });
   expect([working.value, waiting, wrong]).toMatchObject([
     "…",
@@ -12,7 +12,7 @@ test("O-6 what the server has not said is never told as well: neither that nothi
   ]);
 });
 
-test("O-6 what is known to be wrong is told, though the rest is not known; where all of it is schedules, it leads there", () => {
+test("O-6 a known problem is shown while other counts are unknown; if all are schedules, it links there", () => {
   expect(overviewFigures(1, 2, { ...well, broken: 2, halted: null }).wrong).toMatchObject({
     value: "2",
     says: "2 breakers",

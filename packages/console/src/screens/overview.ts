@@ -21,7 +21,7 @@ export type Overview = Readonly<{
 }>;
 type Wrong = Pick<Overview, "broken" | "halted" | "stopped">;
 
-export const QUESTION_TOPICS = [
+export const APPROVAL_TOPICS = [
   "approval.asked",
   "approval.answered",
   "approval.expired",
@@ -35,7 +35,7 @@ export const HALT_TOPICS = ["work.halted", "work.resumed"] as const;
 export const BREAKER_TOPICS = ["breaker.changed"] as const;
 
 export function useOverview(): Overview {
-  const questions = useQuery("approvals", { query: { limit: 100 } }, QUESTION_TOPICS);
+  const questions = useQuery("approvals", { query: { limit: 100 } }, APPROVAL_TOPICS);
   const unknowns = useQuery("unknowns", { query: { limit: 100 } }, UNKNOWN_TOPICS);
   const schedules = useQuery("schedules", { query: { limit: 100, state: "stopped" } }, STOPPED_TOPICS);
   const breakers = useQuery("breakers", { query: {} }, BREAKER_TOPICS);

@@ -39,7 +39,7 @@ test.each(VIEW_CASES)(
   },
 );
 
-test("O-10 a reply in progress hides nothing from readers that keys come to", () => {
+test("O-10 a reply in progress hides no focusable element from screen readers", () => {
   const view = buildSessionView(viewJournals.VIEWED, []);
   const streaming = { iteration: 0, attempt: 1, text: "Look:\n\n```\nlong code\n```\n", thinking: "", calls: [] };
   const drawn = renderToStaticMarkup(createElement(InProgress, { view: { ...view, state: "running", streaming } }));

@@ -5,7 +5,7 @@ export type Theme = "system" | "light" | "dark";
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
 /** A browser may refuse to store anything: then the choice is kept until the page is closed. */
-function kept<T extends string>(name: string, choices: readonly T[], first: T): Cell<T> {
+function preference<T extends string>(name: string, choices: readonly T[], first: T): Cell<T> {
   const read = (): string | null => {
     try {
       return localStorage.getItem(name);
@@ -27,8 +27,8 @@ function kept<T extends string>(name: string, choices: readonly T[], first: T): 
   };
 }
 
-export const theme = kept<Theme>("orgate.theme", THEMES, "system");
-export const singleKeys = kept<"on" | "off">("orgate.keys", ["on", "off"], "on");
+export const theme = preference<Theme>("orgate.theme", THEMES, "system");
+export const singleKeys = preference<"on" | "off">("orgate.keys", ["on", "off"], "on");
 
 export function applyTheme(): void {
   const set = (): void => {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { keyOf } from "./shortcuts.ts";
+import { keyName } from "./shortcuts.ts";
 
 const pressed = (key: string, held: Partial<Record<"metaKey" | "ctrlKey" | "altKey", true>> = {}) =>
-  keyOf({ key, metaKey: held.metaKey ?? false, ctrlKey: held.ctrlKey ?? false, altKey: held.altKey ?? false });
+  keyName({ key, metaKey: held.metaKey ?? false, ctrlKey: held.ctrlKey ?? false, altKey: held.altKey ?? false });
 
 test("a key counts by itself, with the command key as another, and with Alt not at all", () => {
   expect(pressed("a")).toBe("a");

@@ -30,7 +30,7 @@ const OVER = "[role=dialog], [role=menu], [role=listbox]";
 const BETWEEN_MS = 1_200;
 
 /** The name of a key event, with its modifier. */
-export function keyOf(event: Pick<KeyboardEvent, "key" | "metaKey" | "ctrlKey" | "altKey">): string | null {
+export function keyName(event: Pick<KeyboardEvent, "key" | "metaKey" | "ctrlKey" | "altKey">): string | null {
   if (event.altKey) return null;
   if (event.metaKey || event.ctrlKey) return `mod+${event.key.toLowerCase()}`;
   return event.key;
@@ -39,7 +39,7 @@ export function keyOf(event: Pick<KeyboardEvent, "key" | "metaKey" | "ctrlKey" |
 export function listenToKeys(): () => void {
   let first: Readonly<{ key: string; at: number }> | null = null;
   const heard = (event: KeyboardEvent): void => {
-    const key = keyOf(event);
+    const key = keyName(event);
     if (key === null || event.defaultPrevented || event.isComposing) return;
     const isBare = !key.startsWith("mod+");
     const [target] = event.composedPath(); // in an editor that has a tree of its own, too

@@ -15,7 +15,7 @@ function storage() {
   };
 }
 
-test("O-7 what was typed is there again after the page is loaded again, until it is sent or put away", () => {
+test("O-7 typed text is there again after a reload, until it is sent or discarded", () => {
   const tab = storage();
   openUnsentTexts(() => tab).keep("chat.s_1", "half a sen");
   const later = openUnsentTexts(() => tab);
@@ -24,7 +24,7 @@ test("O-7 what was typed is there again after the page is loaded again, until it
   expect([later.of("chat.s_1"), openUnsentTexts(() => tab).of("chat.s_1"), tab.kept.size]).toEqual([null, null, 0]);
 });
 
-test("O-7 where the browser keeps nothing, words hold until the page is closed", () => {
+test("O-7 where the browser stores nothing, text is kept until the page is closed", () => {
   const refuses = openUnsentTexts(() => {
     throw new Error("refused");
   });
@@ -36,7 +36,7 @@ test("O-7 where the browser keeps nothing, words hold until the page is closed",
   expect(refuses.of("a")).toBeNull();
 });
 
-test("O-7 whoever signs out leaves nothing: nothing of this page, nothing that an earlier one kept, nothing that is kept beside", () => {
+test("O-7 signing out deletes everything: of this page, of earlier ones, and values kept beside", () => {
   const tab = storage();
   tab.setItem("orgate.theme", "dark");
   openUnsentTexts(() => tab).keep("a", "one");
@@ -47,7 +47,7 @@ test("O-7 whoever signs out leaves nothing: nothing of this page, nothing that a
   expect([later.of("a"), later.of("b"), beside.size, [...tab.kept.keys()]]).toEqual([null, null, 0, ["orgate.theme"]]);
 });
 
-test("O-7 the same person finds their words after signing in again, another one finds none", () => {
+test("O-7 the same person finds their text after signing in again, another one finds none", () => {
   const tab = storage();
   const before = openUnsentTexts(() => tab);
   before.belongTo("user:ana");

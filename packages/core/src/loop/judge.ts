@@ -228,7 +228,7 @@ function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number)
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "expiry", because: verdict.because, faults: [], reason });
   if (gated.kind === "deferred") return now < gated.due ? verdict : refuse("it could not be decided in time");
   const others = callsIn(t).filter((c) => c.gated.kind === "deferred").length;
-  return others < MAX_DEFERRED ? verdict : refuse(`${MAX_DEFERRED} other calls are put off already`);
+  return others < MAX_DEFERRED ? verdict : refuse(`${MAX_DEFERRED} other calls are deferred already`);
 }
 export const MAX_DEFERRED = 8;
 

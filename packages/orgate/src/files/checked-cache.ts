@@ -1,22 +1,17 @@
 /**
- * What was checked before and found good, in `.orgate/checked.json`: digests, and what was remarked of each. A cache and never the truth: where it is lost,
- * damaged, or of other code, everything is checked again, and a disk that takes no file costs time alone.
+ * Policies and cases that passed their checks, in `.orgate/checked.json`: digests, each with Cedar's remarks. A cache and never the truth: where it is lost,
+ * damaged, or of other code, everything is checked again.
  */
-import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CedarError } from "@orgate/core/gate";
 import * as z from "zod";
+import { type DigestCache, digestCache, emptyCache, replaceCacheFile } from "./digest-cache.ts";
 import { readTextFile } from "./text-file.ts";
 
-export type CheckedCache = Readonly<{
-  /** What was remarked when this passed; null where it is not known to have. */
-  find(digest: string): readonly CedarError[] | null;
-  passed(digest: string, remarks: readonly CedarError[]): void;
-  /** Writes what was added. */
-  keep(): void;
-}>;
+/** Cedar's remarks on what passed. */
+export type CheckedCache = DigestCache<readonly CedarError[]>;
 
-export const NO_CHECKED_CACHE: CheckedCache = { find: () => null, passed: () => {}, keep: () => {} };
+export const NO_CHECKED_CACHE: CheckedCache = emptyCache();
 
 const MAX_BYTES = 8 * 1_048_576;
 const MOST = 10_000;
@@ -34,36 +29,12 @@ const fileSchema = z.strictObject({
   ),
 });
 
-/** `stamp`: all that decides beside what the digests are of. */
+/** `stamp`: everything that decides beside what the digests are of. */
 export function openCheckedCache(directory: string, stamp: string): CheckedCache {
   const file = join(directory, "checked.json");
-  const before = readChecked(file, stamp);
-  const used = new Map<string, readonly CedarError[]>();
-  let isNew = false;
-  return {
-    find(digest) {
-      const found = before.get(digest) ?? null;
-      if (found !== null) used.set(digest, found);
-      return found;
-    },
-    passed(digest, remarks) {
-      before.set(digest, remarks);
-      used.set(digest, remarks);
-      isNew = true;
-    },
-    keep() {
-      if (!isNew) return;
-      isNew = false;
-      const kept = before.size > MOST ? used : before; // what nobody asked for this time goes first
-      const draft = `${file}.${process.pid}`;
-      try {
-        writeFileSync(draft, JSON.stringify({ stamp, checked: Object.fromEntries(kept) }), { mode: 0o600 });
-        renameSync(draft, file); // whole or not at all: others read it at the same time
-      } catch {
-        rmSync(draft, { force: true }); // no folder yet, or none to write to
-      }
-    },
-  };
+  const write = (kept: ReadonlyMap<string, readonly CedarError[]>): void =>
+    replaceCacheFile(file, JSON.stringify({ stamp, checked: Object.fromEntries(kept) }));
+  return digestCache({ known: readChecked(file, stamp), most: MOST, write });
 }
 
 function readChecked(file: string, stamp: string): Map<string, readonly CedarError[]> {

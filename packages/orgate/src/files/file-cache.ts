@@ -1,24 +1,19 @@
 /**
- * What was once made of a project's files, in `$ORGATE_HOME/cache`: one file for each project, a line for each thing, under the digest of all that it was made from.
- * What lies in it is used as it stands, so it lies where compiled code does (decision 0049): in a person's own folder, and only where nobody else may write to it.
+ * Results made from a project's files, in `$ORGATE_HOME/cache`: one file per project, one line per result, under the digest of everything it was made from.
+ * They are used without a further check, so they lie where compiled code does (decision 0049): in a person's own folder, and only where nobody else may write.
  *
- * R-9 a cache and never the truth: what is damaged, of other code or of another project, or lies where others may write, is not used, and made anew.
+ * R-9 a cache and never the truth: a file that is damaged, of other code or of another project, or lies where others may write, is not used, and is made again.
  */
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Hash } from "@orgate/core";
 import * as z from "zod";
+import { type DigestCache, digestCache, emptyCache, replaceCacheFile } from "./digest-cache.ts";
 
-export type FileCache = Readonly<{
-  /** JSON, as it was kept; null where nothing is known. */
-  find(digest: string): string | null;
-  /** `json`: one line. */
-  keep(digest: string, json: string): void;
-  /** Writes what was added. */
-  save(): void;
-}>;
+/** JSON, one line each. */
+export type FileCache = DigestCache<string>;
 
-export const NO_FILE_CACHE: FileCache = { find: () => null, keep: () => {}, save: () => {} };
+export const NO_FILE_CACHE: FileCache = emptyCache();
 
 export type FileCacheOptions = Readonly<{
   /** `$ORGATE_HOME`. */
@@ -38,47 +33,24 @@ export function openFileCache({ home, root, stamp, hash }: FileCacheOptions): Fi
   if (!isOwn(home, statSync)) return NO_FILE_CACHE;
   const folder = join(home, "cache");
   const file = join(folder, `project-${hash(root).slice(0, 32)}`);
-  const known = readLines(folder, file, hash(stamp), hash);
-  const used = new Map<string, string>();
-  let isNew = false;
-  return {
-    find(digest) {
-      const found = known.get(digest) ?? null;
-      if (found !== null) used.set(digest, found);
-      return found;
-    },
-    keep(digest, json) {
-      known.set(digest, json);
-      used.set(digest, json);
-      isNew = true;
-    },
-    save() {
-      if (!isNew) return;
-      isNew = false;
-      const kept = known.size > MOST ? used : known; // what nobody asked for this time goes first
-      const lines = [...kept].map(([digest, json]) => `${digest} ${json}\n`).join("");
-      const draft = `${file}.${process.pid}`;
-      try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        if (!isOwn(folder)) return;
-        writeFileSync(draft, `${JSON.stringify({ stamp: hash(stamp), sum: hash(lines) })}\n${lines}`, { mode: 0o600 });
-        renameSync(draft, file); // whole or not at all: others read it at the same time
-      } catch {
-        drop(draft); // a disk that takes no file costs time alone
-      }
-    },
+  const write = (kept: ReadonlyMap<string, string>): void => {
+    if (!hasOwnFolder(folder)) return;
+    const lines = [...kept].map(([digest, json]) => `${digest} ${json}\n`).join("");
+    replaceCacheFile(file, `${JSON.stringify({ stamp: hash(stamp), sum: hash(lines) })}\n${lines}`);
   };
+  return digestCache({ known: readLines({ folder, file, stamp: hash(stamp), hash }), most: MOST, write });
 }
 
-function drop(file: string): void {
+function hasOwnFolder(folder: string): boolean {
   try {
-    rmSync(file, { force: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return isOwn(folder);
   } catch {
-    // there is not even a folder for it
+    return false; // something else lies there
   }
 }
 
-/** Nobody but the person, and whoever is everybody's master, can have put there what lies in it. `look`: a link would lie with others. */
+/** Only this person, or root, can have written it. `look`: a link may lie with others. */
 function isOwn(path: string, look = lstatSync): boolean {
   try {
     const { uid, mode } = look(path);
@@ -88,7 +60,9 @@ function isOwn(path: string, look = lstatSync): boolean {
   }
 }
 
-function readLines(folder: string, file: string, stamp: string, hash: Hash): Map<string, string> {
+type CacheFile = Readonly<{ folder: string; file: string; stamp: string; hash: Hash }>;
+
+function readLines({ folder, file, stamp, hash }: CacheFile): Map<string, string> {
   const known = new Map<string, string>();
   try {
     if (!isOwn(folder) || !isOwn(file) || statSync(file).size > MAX_BYTES) return known;

@@ -24,7 +24,7 @@ export function watchFolder(folder: string, changed: () => void, only: ((name: s
     timer.unref();
   }
 
-  /** What was watched may have gone, and another may stand in its place: a watcher follows the folder, not its name. */
+  /** A watcher follows the folder, not its name: the folder may be gone, and another may lie in its place. */
   function renew(): void {
     for (const watcher of watchers.values()) watcher.close();
     watchers.clear();

@@ -146,7 +146,7 @@ test("G-37 a damaged or forged memory opens nothing: what is enforced is read fr
   write("base.cedar", THINK);
   const { engine } = counted();
   const place = { folder: join(root, "policies"), label: "policies", within: root };
-  const checked = { find: () => [], passed: () => {}, keep: () => {} };
+  const checked = { find: () => [], keep: () => {}, save: () => {} };
   const forged = loaded({
     loading: loadFolder({ place, agents: [looks(() => "first")], groups: NO_GROUPS, surface: "cli", checked }, engine),
     asked: NOTHING,

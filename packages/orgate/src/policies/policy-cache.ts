@@ -56,7 +56,7 @@ export function cachingEngine(engine: Engine, checked: CheckedCache, { remembere
     const wrong = new Set(answer.validationErrors.map(({ policyId }) => policyId));
     const remarks = (id: string): readonly CedarError[] =>
       known.get(id) ?? answer.validationWarnings.filter(({ policyId }) => policyId === id).map(({ error }) => error);
-    for (const { id, digest } of fresh) if (!wrong.has(id)) checked.passed(digest, remarks(id).map(plain));
+    for (const { id, digest } of fresh) if (!wrong.has(id)) checked.keep(digest, remarks(id).map(plain));
     return { ...answer, validationWarnings: all.flatMap(({ id }) => remarks(id).map((error) => ({ policyId: id, error }))) };
   }
 }
@@ -98,6 +98,6 @@ export function runCaseCached(
   });
   if (checked.find(digest) !== null) return { passed: true, detail: "" };
   const result = runCase(c, gate, tools, sha256);
-  if (result.passed) checked.passed(digest, []);
+  if (result.passed) checked.keep(digest, []);
   return result;
 }

@@ -144,7 +144,7 @@ export function loadRead(read: ReadFolder, options: LoadOptions, engine: Engine 
     cases,
   );
   if (failed !== null) return failed;
-  checked.keep();
+  checked.save();
 
   const base = gateIn(gates, null);
   const own = Object.fromEntries([...gates].flatMap(([surface, gate]) => (surface === null ? [] : [[surface, gate.digest]])));

@@ -106,7 +106,12 @@ test("S-20 S-3 the fleet and what belongs to it: live, halted, let go on, its to
   await does("/cron", /daily +active +desk +0 8 \* \* \* UTC/);
   await does("/cron pause daily not now", "daily is paused");
   await does("/cron resume daily", "daily is active");
-  await does("/cron history daily", /ago +schedule\.resumed/);
+  await does("/cron history daily", /ago +schedule daily resumed by user:/);
+  await does("/cron next daily", /T08:00:00Z/);
+  await does("/cron retry daily", "✗");
+  await does("/cron pause", "`/cron pause SCHEDULE [REASON]`");
+  await does("/call scheduleNext schedule=daily limit=1", /"next": \[\s+\d+\s+\]/);
+  await does("/call dance", "there is no operation `dance`");
   await does("/cron remove daily", "daily is removed");
   await does("/status", /ok · version/);
   await does("/doctor", /agent desk +offline\/desk \(its own\); then offline\/spare/);

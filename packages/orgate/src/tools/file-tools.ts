@@ -30,7 +30,7 @@ export type FileToolsOptions = Readonly<{
   also?: readonly string[];
   /** Read, and not written: where else agents and tools lie. */
   deciding?: readonly string[];
-  /** What the search is called; `search_files` unless said. */
+  /** The name of the search tool; default `search_files`. */
   search?: string;
 }>;
 
@@ -280,7 +280,7 @@ function whatBecame(files: ProjectFiles, { path: at, old_string, new_string, dig
   return { kind: "cannot-tell", detail: `\`${at}\` holds ${isOld ? "both texts" : "neither text"}` };
 }
 
-/** What evidence has room for, next to everything else that stands in it. */
+/** Room in the evidence for one text. */
 const MAX_SHOWN = 20_000;
 
 /** T-13. */

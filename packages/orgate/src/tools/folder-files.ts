@@ -24,7 +24,7 @@ export type FolderFiles = Readonly<{
   /** Whether a name leads to a path in the folder that may be read. For a schema: `z.string().refine(notes.mayRead, notes.rule)`. */
   mayRead(name: string): boolean;
   mayWrite(name: string): boolean;
-  /** What a refused name is told. */
+  /** The message for a refused name. */
   rule: string;
   /** The path from the project's folder that a name leads to, such as `notes/today`: the id of the resource that policies decide on. */
   path(name: string): string;

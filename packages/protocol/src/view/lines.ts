@@ -419,7 +419,7 @@ function verdictText(verdict: Verdict): { readonly word: string; readonly why: s
     case "ask":
       return { word: "asks", why: ` ·${by}` };
     case "defer":
-      return { word: "put off", why: ` ·${by}: for ${verdict.ms / 1_000} s at most` };
+      return { word: "deferred", why: ` ·${by}: for ${verdict.ms / 1_000} s at most` };
     case "modify":
       return { word: "changed", why: ` ·${by}: ${verdict.edits.map(({ path }) => escapeHidden(path.join("."))).join(", ")}` };
   }

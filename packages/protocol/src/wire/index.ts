@@ -5,6 +5,7 @@ export * from "./client.ts";
 export * from "./link.ts";
 export * from "./openapi.ts";
 export { API, IDEMPOTENCY_KEY, idempotencyKey, MOST_PAGE, type Operation, type OperationAnswer } from "./operation.ts";
+export * from "./operation-fields.ts";
 export * from "./operations.ts";
 export * from "./problem.ts";
 export * from "./send-message.ts";

@@ -204,7 +204,7 @@ test("W-26 each decision is told in the gate's own word, with the policies by na
     [{ kind: "deny", by: "policy", because, faults: [], reason: "not today" }, "not today (p1, p2)"],
     [{ kind: "deny", by: "policy", because: [], faults: [{ policy: policyId("p3"), message: "bad" }], reason: "no" }, "no; p3 erred: bad"],
     [{ kind: "ask", because, asks: [{ policy: policyId("p1"), question: "sure?", terms: {} as never }] }, "p1, p2 asks: sure?"],
-    [{ kind: "defer", because, ms: 1 }, "put off by p1, p2"],
+    [{ kind: "defer", because, ms: 1 }, "deferred by p1, p2"],
     [{ kind: "modify", because, edits: [{ path: ["a", "b"], value: 1 }] }, "changed by p1, p2: a.b"],
   ];
   const decided = verdicts.map(

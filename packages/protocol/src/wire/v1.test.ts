@@ -17,7 +17,7 @@ test("W-4 a frame with an unknown kind, an unknown field or a wrong type is refu
     [{ kind: "call", id: "a", operation: "follow" }, "a"], // a stream: subscribe
     [{ kind: "call", id: "a", operation: "say", input: { params: {}, more: 1 } }, "a"],
     [{ kind: "call", id: "a", operation: "say", key: "a key" }, "a"],
-    [{ kind: "history", id: "a", session, before: 0 }, "a"],
+    [{ kind: "history", id: "a", session, before: -1 }, "a"],
   ];
   for (const [value, id] of refusals) {
     const read = readClientFrame(typeof value === "string" ? value : JSON.stringify(value));

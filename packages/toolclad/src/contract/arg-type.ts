@@ -84,7 +84,7 @@ const ofText =
     return "why" in found ? bad(found.why) : read(found.text, places);
   };
 
-/** What a definition says, made into a check: all that can be worked out once is worked out here. */
+/** Makes a check of a definition; everything that can be worked out once is worked out here. */
 export function createArgReader(type: ArgType, def: ArgDef): ReadArg {
   switch (type) {
     case "string":
@@ -174,7 +174,7 @@ const ofHost = (read: typeof readHost, def: ArgDef): ReadArg =>
     return taken(found.host.text, found.host.text, { host: found.host });
   });
 
-/** What programs may take for something else than what the parser read is refused: blanks, backslashes, control characters. */
+/** Refuses characters that programs may read otherwise than the parser did: blanks, backslashes, control characters. */
 function address(def: ArgDef): ReadArg {
   const schemes = new Set((def.schemes ?? ["http", "https"]).map((scheme) => `${scheme.toLowerCase()}:`));
   const list = [...schemes].map((scheme) => scheme.slice(0, -1)).join(", ");

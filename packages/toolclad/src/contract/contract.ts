@@ -14,10 +14,10 @@ import type { Invocation, PathAccess } from "./running.ts";
 import { refuseOutOfScope, type TargetScope } from "./scope.ts";
 import type { TemplatePiece } from "./template.ts";
 
-/** What its arguments are checked against. */
+/** Arguments are checked against these. */
 export type ContractScope = Readonly<{ scope: TargetScope; places: ProjectPaths }>;
 
-/** What an invocation needs beside them. */
+/** Needed to build an invocation, beside the arguments. */
 export type InvocationContext = Readonly<{
   /** Its value, or a mask where it is only to be shown. */
   secret(name: string): string;
@@ -112,14 +112,14 @@ function takeAll(args: Manifest["args"], given: Json, world: ContractScope): Rea
   return issues.length > 0 ? { kind: "bad", issues: issues.slice(0, MAX_ISSUES) } : { kind: "taken", taken };
 }
 
-/** What is not given: nothing, null, or a text without anything in it. */
+/** An argument that is not given is undefined, null or an empty text. */
 const isNothing = (value: Json): boolean => value === null || (typeof value === "string" && value.trim() === "");
 
 const valuesOf = (taken: TakenArgs): JsonObject => Object.fromEntries([...taken].map(([name, { value }]) => [name, value]));
 
 type Subject = Readonly<{ types: readonly string[]; resource(args: JsonObject): Resource }>;
 
-/** What a policy is asked about: the host or file that the first such argument names, or the host of a request that is the manifest's own; else the tool itself. */
+/** The resource that policies decide about: the host or file that the first such argument names, or the host of a request that is the manifest's own; else the tool itself. */
 function subjectOf({ tool, args, backend }: Manifest): Subject {
   const inOrder = [...args.values()].sort((a, b) => (a.def.position ?? MANY) - (b.def.position ?? MANY));
   const arg =
@@ -179,7 +179,7 @@ function build(manifest: Manifest, taken: TakenArgs, world: ContractScope, aroun
   }
 }
 
-/** What is excluded stays so wherever a name or a redirect leads. */
+/** An excluded host stays excluded wherever a name or a redirect leads. */
 const excludedIn = (scope: TargetScope): readonly string[] =>
   scope.exclude.map((one) => (one.kind === "host" ? `!${one.host.text}` : `!*${one.suffix}`));
 

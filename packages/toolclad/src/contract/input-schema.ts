@@ -1,4 +1,4 @@
-/** What the model is shown of the arguments: JSON Schema, typed. */
+/** The JSON Schema of the arguments that the model is shown. */
 
 import { readPattern } from "@orgate/core/pattern";
 import type { Json, JsonObject } from "@orgate/core/vocab";

@@ -1,4 +1,4 @@
-/** What is wrong with a file, where in it, and what to do. The host knows lines and columns; in here places are paths. */
+/** A problem of a file, its place and the remedy. Places are paths here; the host turns them into lines and columns. */
 import type * as z from "zod";
 
 export type ManifestIssue = Readonly<{ path: readonly PropertyKey[]; detail: string; hint: string }>;

@@ -48,7 +48,7 @@ export const customTypesSchema = z.strictObject({
   types: z.record(z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/), customTypeSchema).default({}),
 });
 
-/** What Orgate wants to know beside the format; left out, the strictest that it could mean. */
+/** Orgate's settings beside the format; the default of each is the strictest. */
 const orgateSchema = z.strictObject({
   repeat: z.enum(["read", "idempotent", "once"]).default("once"),
   effects: z
@@ -65,7 +65,7 @@ const orgateSchema = z.strictObject({
   writes: z.array(filled).default([]),
   /** Variables of its process; secrets belong here, never into the command. */
   env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, "must be the name of a variable"), text).default({}),
-  /** What it reads on stdin. */
+  /** Text for its stdin. */
   stdin: text.optional(),
   memory_mb: count.max(1_048_576).default(512),
   processes: count.max(65_536).default(64),

@@ -1,5 +1,5 @@
 /**
- * What a tool printed, as JSON.
+ * Parses the output of a tool into JSON.
  * Rule: T-23.
  */
 import { type Json, readJson } from "@orgate/core/vocab";

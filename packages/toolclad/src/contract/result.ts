@@ -1,5 +1,5 @@
 /**
- * What came of a run, in the words of outcomes.
+ * The result of a run as an outcome.
  *
  * T-24 a non-zero exit and a status that is no success are failures, with what was said; what was killed or lost sight of is unknown, never
  *     failed; what was refused has not begun.

@@ -1,10 +1,10 @@
 /**
- * What a contract hands to whoever runs it, and what comes back. The model never sees any of it: it fills typed fields, and these are built
+ * Invocations that a contract hands to a runner, and the results that come back. The model never sees any of it: it fills typed fields, and these are built
  * from the manifest. Runners are adapters of the host: processes in a sandbox, guarded HTTP, MCP clients.
  */
 import type { Json, JsonObject } from "@orgate/core/vocab";
 
-/** What a process may use at the most. A limit that a runner cannot put in force makes it refuse. */
+/** Limits of a process. A limit that a runner cannot put in force makes it refuse. */
 export type ProcessLimits = Readonly<{
   memoryBytes: number;
   processes: number;
@@ -28,7 +28,7 @@ export type ProcessInvocation = Readonly<{
   stdin: string | null;
   /** The hosts it may reach; null: none at all. */
   network: readonly string[] | null;
-  /** What it may see beside the system's own folders. */
+  /** Visible beside the system's own folders. */
   paths: readonly PathAccess[];
   tier: Tier;
   limits: ProcessLimits;

@@ -15,7 +15,7 @@ export type Split = Readonly<{ kind: "items"; items: readonly TemplateItem[] }> 
 
 const PLACEHOLDER = /\{(?:_secret:([A-Za-z0-9_.-]{1,64})|([A-Za-z_][A-Za-z0-9_]{0,63}))\}/y;
 
-/** What stands at this place of the text; null: nothing but itself. */
+/** The placeholder at this place of the text; null where there is plain text. */
 function placeholderAt(text: string, at: number): { readonly piece: TemplatePiece; readonly end: number } | null {
   PLACEHOLDER.lastIndex = at;
   const found = PLACEHOLDER.exec(text);

@@ -48,7 +48,7 @@ export function readWhen(text: string): ReadWhen {
   return { kind: "when", when: any, names: [...new Set(any.flat().map((one) => one.name))] };
 }
 
-/** What is not given is the empty text. Order is of numbers only: what is none is in no order. */
+/** An argument that is not given is the empty text. Only numbers are ordered: a comparison with another text is false. */
 export const conditionHolds = (when: When, textOf: (name: string) => string | null): boolean =>
   when.some((all) => all.every(({ name, op, literal }) => compare(textOf(name) ?? "", op, literal)));
 

@@ -71,7 +71,7 @@ export function httpGuard({ resolve = systemResolve, ca }: HttpGuardOptions = {}
   };
 }
 
-/** What every request of one call shares. */
+/** Shared by every request of one call. */
 type Sending = Readonly<{ resolve: ResolveHost; ca: HttpGuardOptions["ca"]; signal: AbortSignal; progress: Progress }>;
 
 async function followRedirects(first: Hop, scope: AddressScope, sending: Sending): Promise<IncomingMessage | Objection> {

@@ -1,5 +1,5 @@
 /**
- * What a program in the sandbox sees, as arguments for bubblewrap: a read-only system, a temporary folder of its own, what its contract
+ * The view of a program in the sandbox, as arguments for bubblewrap: a read-only system, a temporary folder of its own, what its contract
  * grants, and nothing else. Grants are handed over as open files, so that a path that is exchanged meanwhile leads nowhere.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
@@ -7,7 +7,7 @@ import { basename, isAbsolute, join, resolve, sep } from "node:path";
 import type { PathAccess } from "../contract/running.ts";
 import { hiddenBelow, isNeverShown } from "./sandbox-hidden.ts";
 
-/** What no program may write, or see, whatever its contract grants. */
+/** Paths that no program may write, or see, whatever its contract grants. */
 export type Protection = Readonly<{
   judge(path: string): Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }>;
   /** Everything protected, there or not, as real paths. */
@@ -128,7 +128,7 @@ function openedInside(real: string, at: string, inside: Inside): readonly Mount[
 
 const isHidden = (path: string, { hidden }: Protection): boolean => hidden.some((place) => realOf(place) === path);
 
-/** What was judged is what is mounted: the path leads through no link, and the open file says where it lies. */
+/** Mounts the very path that was judged: it leads through no link, and the open file says where it lies. */
 function opened(real: string, at: string, access: "read" | "write", fds: number[]): Mount {
   const fd = openSync(real, O_PATH | constants.O_NOFOLLOW);
   fds.push(fd);

@@ -19,7 +19,7 @@ export type Cgroup = Readonly<{
 
 type Mount = Readonly<{ type: string; root: string; at: string; options: readonly string[] }>;
 
-/** What Linux says of this process: `/proc/self/mountinfo` and `/proc/self/cgroup`. */
+/** `/proc/self/mountinfo` and `/proc/self/cgroup`. */
 export type CgroupStanding = Readonly<{ mountinfo: string; cgroup: string }>;
 
 export const readStanding = (): CgroupStanding => ({

@@ -26,9 +26,9 @@ export type EnforcedLimits = Readonly<{
 /** Fixed scripts: what they are given are arguments, never words of them. */
 const JOIN = 'until [ "$1" = -- ]; do echo 0 >"$1" || exit 125; shift; done; shift; exec "$@"';
 const LIMIT = `ulimit -c 0 && ulimit -f "$1" && ulimit -n "$2" || exit 125; shift 2; ${JOIN}`;
-/** What a shell counts file sizes in. */
+/** The unit in which a shell counts file sizes. */
 const BLOCK = 512;
-/** What bubblewrap itself opens and writes, beside what it is handed: a limit below that is for the program alone. */
+/** Bubblewrap itself opens and writes this much beside what it is handed: a limit below it is for the program alone. */
 const OWN = { openFiles: 32, fileBytes: 4_096 };
 
 /** `handed`: how many open files bubblewrap is given. */
@@ -66,7 +66,7 @@ export function enforceLimits(
 export const SETPRIV = "/usr/bin/setpriv";
 export const canStepDown = (): boolean => existsSync(SETPRIV);
 
-/** What a process and all below it have in memory; 0 when it is gone. */
+/** Memory of a process and all below it; 0 when it is gone. */
 function memoryBelow(pid: number): number {
   const own = Number(/^VmRSS:\s+(\d+) kB$/m.exec(textOf(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
   const children = textOf(`/proc/${pid}/task/${pid}/children`)

@@ -1,4 +1,4 @@
-/** What this machine has for a sandbox. Found out here, shown to work in `sandbox-proof.ts`. */
+/** Finds out whether this machine has a sandbox; `sandbox-proof.ts` shows that it works. */
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";

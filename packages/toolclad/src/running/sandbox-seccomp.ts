@@ -1,5 +1,5 @@
 /**
- * What a program in the sandbox may not ask of the kernel, as a filter that the kernel runs. Ordinary programs need none of it; it is where
+ * System calls that a program in the sandbox may not make, as a filter that the kernel runs. Ordinary programs need none of it; it is where
  * ways out of namespaces have been found, or looks into other processes. The rest stays allowed: this is a second wall behind the namespaces.
  */
 

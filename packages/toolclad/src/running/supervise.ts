@@ -129,7 +129,7 @@ export function supervise(start: Start, watching: ProcessWatch): Promise<Watched
 }
 
 /**
- * What this process was itself handed by whoever started it would go on to every child: an open folder is a way out of any sandbox.
+ * Open files that this process inherited would go on to every child: an open folder is a way out of any sandbox.
  * Each such file is replaced by one that holds nothing.
  */
 function withoutInherited(stdio: readonly ("pipe" | number)[], nothing: number): StdioOptions {

@@ -27,7 +27,7 @@ export function openCallFolders(directory: string) {
   };
 }
 
-/** What a program left is what it left: never through a link, never waiting for a pipe. */
+/** Reads a regular file alone: never through a link, never waiting for a pipe. */
 function readRegular(file: string, maxBytes: number): string | null {
   let fd: number;
   try {

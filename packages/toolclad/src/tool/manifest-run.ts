@@ -161,7 +161,7 @@ function mustNotWrite(invocation: Invocation, ground: ManifestTools): void {
   }
 }
 
-/** What a program left in `{_output_file}` is its output. */
+/** The text in `{_output_file}` is the output of the program. */
 function withFile(ran: InvocationResult, contract: Contract, desk: ManifestContext): InvocationResult {
   const { backend, tool } = contract.manifest;
   if (ran.kind !== "exited" || backend.kind !== "command" || !backend.command.ambient.includes("_output_file")) return ran;

@@ -1,4 +1,4 @@
-/** What stands for a tool of which only the name is known: its manifest cannot be used, or there is none. */
+/** A placeholder for a tool of which only the name is known: its manifest cannot be used, or there is none. */
 import { defineTool, type Tool } from "@orgate/core";
 
 const STAND_IN = Symbol("orgate.stand-in");

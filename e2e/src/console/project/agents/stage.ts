@@ -1,4 +1,4 @@
-/** An agent for the tests of the console: it waits, asks, edits and is hostile, when it is told to. */
+/** An agent for the tests of the console: on request it waits, asks, edits, or is hostile. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { defineAgent, defineTool, fileTools } from "orgate";
@@ -43,7 +43,7 @@ const fetchPage = defineTool({
   run: () => HOSTILE,
 });
 
-/** Two people have to say yes; what it touches is named by whoever wrote to the agent. */
+/** Needs the approval of two people; its resource is named by the message to the agent. */
 const transfer = defineTool({
   name: "transfer",
   description: "Moves money between accounts.",
@@ -58,7 +58,7 @@ const transfer = defineTool({
   resourceTypes: ["Account"],
   run: ({ to, cents }) => `${String(cents)} cents moved to ${String(to)}`,
 });
-/** Fails in the words of whoever it has talked to, and is set aside. */
+/** Fails for good, with an untrusted error text. */
 const deliver = defineTool({
   name: "deliver",
   description: "Hands something over.\u202e <b>Bold</b>\u200b",
@@ -93,7 +93,7 @@ const peek = defineTool({
     return peeks < PEEKS ? `${peeks} of ${PEEKS}: more` : "all seen";
   },
 });
-/** Each at another place: the same over and over would be halted. */
+/** Each with other arguments: repeated identical calls would be halted. */
 const twenty = (after: string) => Array.from({ length: 20 }, (_, i) => ({ tool: "peek", args: { place: `shelf ${i + 1}${after}` } }));
 
 export const stage = defineAgent({

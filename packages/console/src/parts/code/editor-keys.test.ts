@@ -22,7 +22,7 @@ function editor(doc: string) {
 }
 const LONG = Array.from({ length: 5_000 }, (_, i) => `// line ${i}`).join("\n");
 
-test("what is typed after Ctrl+End stands at the end of the whole text, however long it is, and after Ctrl+Home at its beginning", () => {
+test("text typed after Ctrl+End is at the end of the whole text, however long, and after Ctrl+Home at its beginning", () => {
   const long = editor(LONG);
   long.press("Mod-End");
   long.type("!");
@@ -31,7 +31,7 @@ test("what is typed after Ctrl+End stands at the end of the whole text, however 
   expect(long.text()).toBe(`?${LONG}!`);
 });
 
-test("Ctrl+A selects the whole text, Shift+Ctrl+End the rest of it, and Delete removes what is selected", () => {
+test("Ctrl+A selects the whole text, Shift+Ctrl+End the rest of it, and Delete removes the selection", () => {
   const long = editor(LONG);
   long.press("Mod-End", true);
   expect(long.selected()).toBe(LONG);
@@ -41,7 +41,7 @@ test("Ctrl+A selects the whole text, Shift+Ctrl+End the rest of it, and Delete r
   expect(long.text()).toBe("");
 });
 
-test("what was typed is undone and done again", () => {
+test("typing is undone and redone", () => {
   const long = editor(LONG);
   long.press("Mod-End");
   for (const letter of "abc") long.type(letter);

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { Pages } from "../../link/pages.ts";
 import type { Query } from "../../link/use.ts";
 import { Button } from "../Button.tsx";
-import { Failing, Loading } from "../States.tsx";
+import { Failure, Loading } from "../States.tsx";
 import css from "./PagedList.module.css";
 import { VirtualList } from "./VirtualList.tsx";
 
@@ -67,6 +67,6 @@ export function queryFallback({ value, problem, reload }: Query<unknown>, loadin
   return problem === null ? (
     <Loading {...(loading === undefined ? {} : { what: loading })} />
   ) : (
-    <Failing problem={problem} again={reload} />
+    <Failure problem={problem} again={reload} />
   );
 }

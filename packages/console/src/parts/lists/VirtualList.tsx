@@ -4,7 +4,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type ReactNode, type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
-import { keyOf } from "../../state/shortcuts.ts";
+import { keyName } from "../../state/shortcuts.ts";
 import css from "./VirtualList.module.css";
 
 type Props = Readonly<{
@@ -61,7 +61,7 @@ export function VirtualList({
 
   const pressed = (event: KeyboardEvent): void => {
     const { key } = event;
-    if (onStep === undefined || keyOf(event) !== key || (key !== "ArrowDown" && key !== "ArrowUp")) return;
+    if (onStep === undefined || keyName(event) !== key || (key !== "ArrowDown" && key !== "ArrowUp")) return;
     event.preventDefault();
     box.current?.focus({ preventScroll: true }); // a row may be gone by the next key
     onStep(key === "ArrowDown" ? 1 : -1);

@@ -10,7 +10,7 @@ test.each([
   expect(costText({ micros, unpriced })).toBe(text);
 });
 
-test("what is to come is told by how long there is, then by the clock, never as if it had been; and on the clock of its own zone", () => {
+test("a future time is shown relative, then by the clock, never as past; and in its own zone", () => {
   const now = Date.UTC(2026, 5, 1, 12);
   const after = (ms: number): string => dueTime(now + ms, now);
   expect([after(-1), after(30_000), after(125_000), after(59 * 60_000)]).toEqual(["now", "in less than a minute", "in 2 min", "in 59 min"]);

@@ -7,11 +7,11 @@ import { sentence } from "../../parts/States.tsx";
 import { useUnsentText } from "../../state/unsent.ts";
 import css from "./AnswerForm.module.css";
 import {
-  coverage,
+  type ApprovalRequest,
+  describeCoverage,
   grantFor,
+  offeredScopes,
   parseEdited,
-  type Question,
-  scopesShown,
   scopeText,
   toEditableJson,
   type Until,
@@ -22,7 +22,7 @@ import {
 type FormProps = Readonly<{ busy: boolean; send(answer: Answer): Promise<void>; back(): void }>;
 
 /** Escape leaves a form as Back does. */
-const leaving = (back: () => void) => (event: KeyboardEvent) => {
+const onEscape = (back: () => void) => (event: KeyboardEvent) => {
   if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
   event.stopPropagation();
   back();
@@ -38,13 +38,13 @@ function useFocus(isBack: boolean) {
 }
 
 /** Q-4 a denial has a reason. */
-export function Refusing({ kind, name, isBack, busy, send, back }: FormProps & Begun & Readonly<{ kind: "deny" | "withdraw" }>) {
+export function DenyForm({ kind, name, isBack, busy, send, back }: FormProps & Begun & Readonly<{ kind: "deny" | "withdraw" }>) {
   const [reason, setReason] = useUnsentText(name);
   const field = useFocus(isBack);
   return (
     <form
       className={css.form}
-      onKeyDown={leaving(back)}
+      onKeyDown={onEscape(back)}
       onSubmit={(event) => {
         event.preventDefault();
         if (reason.trim() !== "") void send({ kind, reason: reason.trim() });
@@ -59,14 +59,14 @@ export function Refusing({ kind, name, isBack, busy, send, back }: FormProps & B
   );
 }
 
-export function Editing({ question, name, isBack, busy, send, back }: FormProps & Begun & Readonly<{ question: Question }>) {
+export function EditForm({ question, name, isBack, busy, send, back }: FormProps & Begun & Readonly<{ question: ApprovalRequest }>) {
   const [text, setText] = useUnsentText(name, toEditableJson(question.args ?? {}));
   const field = useFocus(isBack);
   const read = parseEdited(text);
   return (
     <form
       className={css.form}
-      onKeyDown={leaving(back)}
+      onKeyDown={onEscape(back)}
       onSubmit={(event) => {
         event.preventDefault();
         if (read.kind === "args") void send({ kind: "edit", args: read.args });
@@ -92,9 +92,9 @@ export function Editing({ question, name, isBack, busy, send, back }: FormProps 
   );
 }
 
-export function Granting({ question, busy, send, back }: FormProps & Readonly<{ question: Question }>) {
+export function GrantForm({ question, busy, send, back }: FormProps & Readonly<{ question: ApprovalRequest }>) {
   const { widest } = question;
-  const [scope, setScope] = useState<ReturnType<typeof scopesShown>[number]>("digest");
+  const [scope, setScope] = useState<ReturnType<typeof offeredScopes>[number]>("digest");
   const [until, setUntil] = useState<Until>("turn");
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
@@ -102,7 +102,7 @@ export function Granting({ question, busy, send, back }: FormProps & Readonly<{ 
   return (
     <form
       className={css.form}
-      onKeyDown={leaving(back)}
+      onKeyDown={onEscape(back)}
       onSubmit={(event) => {
         event.preventDefault();
         void send(grantFor(scope, until, widest, serverNow()));
@@ -110,7 +110,7 @@ export function Granting({ question, busy, send, back }: FormProps & Readonly<{ 
     >
       <fieldset>
         <legend>Do not ask again for</legend>
-        {scopesShown(question, widest).map((one, i) => (
+        {offeredScopes(question, widest).map((one, i) => (
           <label key={one}>
             <input ref={i === 0 ? first : null} type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} />{" "}
             {scopeText(one)}
@@ -126,7 +126,8 @@ export function Granting({ question, busy, send, back }: FormProps & Readonly<{ 
         ))}
       </fieldset>
       <p className={css.aside} aria-live="polite">
-        It covers {coverage(question, grantFor(scope, until, widest, serverNow()))}. It is listed under Grants, and can be revoked there.
+        It covers {describeCoverage(question, grantFor(scope, until, widest, serverNow()))}. It is listed under Grants, and can be revoked
+        there.
       </p>
       <Ends busy={busy} back={back} tone="good" says="Approve and remember" />
     </form>

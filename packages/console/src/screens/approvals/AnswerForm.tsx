@@ -11,7 +11,7 @@ import { useEffect, useRef, useState } from "react";
 import { useHub, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Failing, Loading, Sentence, sentence } from "../../parts/States.tsx";
+import { Failure, Loading, Sentence, sentence } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Arguments, ExactText } from "../../parts/text/ExactText.tsx";
 import { Time, useNow } from "../../parts/time/Time.tsx";
@@ -21,9 +21,9 @@ import { chatPath } from "../../routing/addresses.ts";
 import { useShortcuts } from "../../state/shortcuts.ts";
 import { toast } from "../../state/toasts.ts";
 import { unsentTexts } from "../../state/unsent.ts";
-import { Editing, Granting, Refusing } from "./AnswerDetails.tsx";
+import { DenyForm, EditForm, GrantForm } from "./AnswerDetails.tsx";
 import css from "./AnswerForm.module.css";
-import { approvedBy, describeAnswer, type Question } from "./answers.ts";
+import { type ApprovalRequest, approvedBy, describeAnswer } from "./answers.ts";
 
 /** `version` changes with the request: the form reads it again only then, since reading a closed one is refused. */
 type Props = Readonly<{ approval: ApprovalId; session: SessionId; version: string; keys?: boolean; inChat?: boolean }>;
@@ -37,23 +37,23 @@ export function AnswerForm({ approval, session, version, keys = false, inChat = 
     shown.current = version;
     reload();
   }, [version, reload]);
-  if (asked.value === null && asked.problem !== null) return <Gone problem={asked.problem} />;
+  if (asked.value === null && asked.problem !== null) return <ClosedRequest problem={asked.problem} />;
   if (asked.value === null) return <Loading />;
-  return <Open question={asked.value} session={session} keys={keys} inChat={inChat} reload={asked.reload} />;
+  return <OpenRequest question={asked.value} session={session} keys={keys} inChat={inChat} reload={asked.reload} />;
 }
 
-function Gone({ problem }: Readonly<{ problem: Problem }>) {
-  if (problem.status !== 404 && problem.status !== 409) return <Failing problem={problem} />;
+function ClosedRequest({ problem }: Readonly<{ problem: Problem }>) {
+  if (problem.status !== 404 && problem.status !== 409) return <Failure problem={problem} />;
   return <p className={css.gone}>This request is no longer open: somebody answered it, its time was up, or its turn has ended.</p>;
 }
 
 type Mode = "choose" | "edit" | "deny" | "withdraw" | "grant";
-type OpenProps = Readonly<{ question: Question; session: SessionId; keys: boolean; inChat: boolean; reload(): void }>;
+type OpenProps = Readonly<{ question: ApprovalRequest; session: SessionId; keys: boolean; inChat: boolean; reload(): void }>;
 
-function Open({ question, session, keys, inChat, reload }: OpenProps) {
+function OpenRequest({ question, session, keys, inChat, reload }: OpenProps) {
   const hub = useHub();
-  const begun = namesOf(question);
-  const [mode, setMode] = useState<Mode>(() => begunMode(begun));
+  const begun = unsentNames(question);
+  const [mode, setMode] = useState<Mode>(() => restoredMode(begun));
   const [isBack] = useState(mode !== "choose"); // a restored form does not take the focus
   const back = (): void => {
     for (const name of Object.values(begun)) unsentTexts.drop(name);
@@ -94,9 +94,9 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
   );
   return (
     <div className={css.answering}>
-      <Why question={question} />
-      {inChat ? null : <What question={question} session={session} />}
-      <Exactly question={question} />
+      <RequestReasons question={question} />
+      {inChat ? null : <RequestFacts question={question} session={session} />}
+      <ExactAction question={question} />
       {wrong === null ? null : (
         <p className={css.wrong} role="alert">
           <Sentence text={wrong} />
@@ -116,18 +116,18 @@ function Open({ question, session, keys, inChat, reload }: OpenProps) {
         </div>
       ) : null}
       {mode === "deny" || mode === "withdraw" ? (
-        <Refusing kind={mode} name={begun[mode]} isBack={isBack} busy={busy === mode} send={answer} back={back} />
+        <DenyForm kind={mode} name={begun[mode]} isBack={isBack} busy={busy === mode} send={answer} back={back} />
       ) : null}
       {mode === "edit" ? (
-        <Editing question={question} name={begun.edit} isBack={isBack} busy={busy === "edit"} send={answer} back={back} />
+        <EditForm question={question} name={begun.edit} isBack={isBack} busy={busy === "edit"} send={answer} back={back} />
       ) : null}
-      {mode === "grant" ? <Granting question={question} busy={busy === "grant"} send={answer} back={back} /> : null}
+      {mode === "grant" ? <GrantForm question={question} busy={busy === "grant"} send={answer} back={back} /> : null}
     </div>
   );
 }
 
 type ChoicesProps = Readonly<{
-  question: Question;
+  question: ApprovalRequest;
   isMine: boolean;
   hasSaidYes: boolean;
   isApproving: boolean;
@@ -171,12 +171,12 @@ function Choices({ question: { args, widest }, isMine, hasSaidYes, isApproving, 
 }
 
 /** O-7 the text of an answer is kept until it is sent, for as long as the request is the same. */
-const namesOf = ({ approval, digest }: Question) => ({
+const unsentNames = ({ approval, digest }: ApprovalRequest) => ({
   deny: `deny.${approval}`,
   withdraw: `withdraw.${approval}`,
   edit: `edit.${approval}.${digest}`,
 });
-const begunMode = ({ deny, withdraw, edit }: ReturnType<typeof namesOf>): Mode =>
+const restoredMode = ({ deny, withdraw, edit }: ReturnType<typeof unsentNames>): Mode =>
   unsentTexts.of(deny) !== null
     ? "deny"
     : unsentTexts.of(withdraw) !== null
@@ -197,7 +197,7 @@ function useChoices(mode: Mode) {
   return box;
 }
 
-function Why({ question }: Readonly<{ question: Question }>) {
+function RequestReasons({ question }: Readonly<{ question: ApprovalRequest }>) {
   return (
     <div className={css.why}>
       {question.asks.map(({ policy, question: text, terms }) => {
@@ -229,7 +229,7 @@ function Why({ question }: Readonly<{ question: Question }>) {
   );
 }
 
-function Countdown({ expiresAt, onExpiry, expired }: Pick<Question, "expiresAt" | "onExpiry" | "expired">) {
+function Countdown({ expiresAt, onExpiry, expired }: Pick<ApprovalRequest, "expiresAt" | "onExpiry" | "expired">) {
   const now = useNow("second");
   if (expiresAt === null) return null;
   const left = expiresAt - now;
@@ -241,7 +241,7 @@ function Countdown({ expiresAt, onExpiry, expired }: Pick<Question, "expiresAt" 
   );
 }
 
-function What({ question, session }: Readonly<{ question: Question; session: SessionId }>) {
+function RequestFacts({ question, session }: Readonly<{ question: ApprovalRequest; session: SessionId }>) {
   const { agent, tool, resource, requester, lineage, askedAt, editedBy } = question;
   return (
     <dl className={css.what}>
@@ -270,7 +270,7 @@ function What({ question, session }: Readonly<{ question: Question; session: Ses
   );
 }
 
-function Exactly({ question: { args, text } }: Readonly<{ question: Question }>) {
+function ExactAction({ question: { args, text } }: Readonly<{ question: ApprovalRequest }>) {
   return (
     <>
       {args === null ? null : <Arguments args={args} />}

@@ -11,7 +11,7 @@ import { useFeed, useMyName, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failure, Loading } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time, useNow } from "../../parts/time/Time.tsx";
@@ -21,7 +21,7 @@ import { navigate, setQuery } from "../../routing/router.ts";
 import { useShortcuts } from "../../state/shortcuts.ts";
 import { haltFor } from "../halts.ts";
 import type { ScreenProps } from "../index.ts";
-import { OverviewContext, QUESTION_TOPICS, UNKNOWN_TOPICS } from "../overview.ts";
+import { APPROVAL_TOPICS, OverviewContext, UNKNOWN_TOPICS } from "../overview.ts";
 import { AnswerForm } from "./AnswerForm.tsx";
 import css from "./Approvals.module.css";
 import { FailedCalls, Grants, Unknowns } from "./Queues.tsx";
@@ -31,7 +31,7 @@ const TABS = ["requests", "unknown", "failed", "grants"] as const;
 type Tab = (typeof TABS)[number];
 
 export default function Approvals({ params, query }: ScreenProps) {
-  const questions = useQuery("approvals", { query: { limit: 500 } }, QUESTION_TOPICS);
+  const questions = useQuery("approvals", { query: { limit: 500 } }, APPROVAL_TOPICS);
   const unknowns = useQuery("unknowns", { query: { limit: 500 } }, UNKNOWN_TOPICS);
   const failed = useQuery("deadLetters", { query: { limit: 500 } }, ["recovery.applied", "dead-letter.dismissed"]);
   const grants = useQuery("grants", { query: { limit: 500 } }, ["grant.given", "grant.revoked", "approval.answered", "turn.ended"]);
@@ -94,7 +94,7 @@ function Questions({ asked, chosen }: Readonly<{ asked: Asked; chosen: ApprovalI
   useEffect(() => {
     if (chosen === null && first !== null && isWide()) navigate(approvalPath(first), { replace: true });
   }, [chosen, first]);
-  if (asked.value === null && asked.problem !== null) return <Failing problem={asked.problem} again={asked.reload} />;
+  if (asked.value === null && asked.problem !== null) return <Failure problem={asked.problem} again={asked.reload} />;
   if (asked.value === null) return <Loading />;
   if (items.length === 0 && chosen === null)
     return (

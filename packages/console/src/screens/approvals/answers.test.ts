@@ -1,22 +1,22 @@
 import { actionText, approvalId, digest, findHidden, millis, policyId, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import {
+  type ApprovalRequest,
   approvedBy,
-  coverage,
   describeAnswer,
+  describeCoverage,
   grantFor,
+  offeredScopes,
   parseEdited,
-  type Question,
-  scopesShown,
   scopesWithin,
   toEditableJson,
   untilsWithin,
-  type Widest,
+  type WidestGrant,
 } from "./answers.ts";
 
-const widest = (scope: Widest["scope"], lifetime: Widest["lifetime"]): Widest => ({ scope, lifetime });
+const widest = (scope: WidestGrant["scope"], lifetime: WidestGrant["lifetime"]): WidestGrant => ({ scope, lifetime });
 
-test("O-4 a grant is offered no wider and no longer than the policy lets it be", () => {
+test("O-4 an offered grant is no wider and no longer than the policy allows", () => {
   expect(scopesWithin(widest("digest", "turn"))).toEqual(["digest"]);
   expect(scopesWithin(widest("tool", "turn"))).toEqual(["digest", "resource", "tool"]);
   expect(untilsWithin(widest("tool", "turn"))).toEqual(["turn"]);
@@ -33,7 +33,7 @@ test("O-4 edited arguments are a JSON object or they are not sent", () => {
   for (const text of ["", "[]", "null", "3", "{"]) expect(parseEdited(text).kind).toBe("wrong");
 });
 
-test("V-1 arguments to edit show what hides in them, and are the same when they are read back", () => {
+test("V-1 arguments to edit show hidden characters, and are the same when parsed again", () => {
   const args = { to: "bob\u202e\u200b", emoji: "👩‍👩‍👧 ok", tag: "\u{e0041}", lines: "a\nb\tc", "na\u00adme": [1, null, "é ß 中"] };
   const text = toEditableJson(args);
   expect(findHidden(text)).toBeNull();
@@ -42,7 +42,7 @@ test("V-1 arguments to edit show what hides in them, and are the same when they 
   expect(parseEdited(text)).toEqual({ kind: "args", args });
 });
 
-const asked = (quorum: number, ...yes: readonly string[]): Question => ({
+const asked = (quorum: number, ...yes: readonly string[]): ApprovalRequest => ({
   approval: approvalId("a_1"),
   session: sessionId("s_1"),
   agent: "stage",
@@ -69,7 +69,7 @@ const asked = (quorum: number, ...yes: readonly string[]): Question => ({
   resolved: [],
 });
 
-test("O-4 a yes that is not enough by itself is told as counted, with how many are missing; who said yes counts once", () => {
+test("O-4 an approval that is not sufficient is shown as counted, with how many are missing; each person counts once", () => {
   expect(describeAnswer({ kind: "approve" }, asked(1)).title).toBe("Approved once");
   expect(describeAnswer({ kind: "approve" }, asked(3))).toMatchObject({
     title: "Your approval is counted",
@@ -81,13 +81,13 @@ test("O-4 a yes that is not enough by itself is told as counted, with how many a
   expect(approvedBy(asked(2, "user:bo", "user:bo"), policyId("p/a"))).toEqual(["bo"]);
 });
 
-test("O-3 Q-11 what a grant would cover is told in words, hidden characters escaped; what is the same is offered once", () => {
+test("O-3 Q-11 the coverage of a grant is described in words, hidden characters escaped; equal scopes are offered once", () => {
   const shown = { tool: "transfer", resource: { type: "Account", id: "zoe\u{202e}" }, targets: {}, labels: [], survives: [] };
   const question = { ...asked(1), shown };
-  expect(coverage(question, grantFor("resource", "turn", { scope: "tool", lifetime: "session" }, 0))).toBe(
+  expect(describeCoverage(question, grantFor("resource", "turn", { scope: "tool", lifetime: "session" }, 0))).toBe(
     "every later call of transfer on Account zoe\\u{202e}, whatever its other arguments, in this turn, while no new label joins the session",
   );
   const widest = { scope: "tool", lifetime: "session" } as const;
-  expect(scopesShown(question, widest)).toEqual(["digest", "resource", "tool"]);
-  expect(scopesShown({ shown: { ...shown, resource: { type: "Tool", id: "transfer" } } }, widest)).toEqual(["digest", "tool"]);
+  expect(offeredScopes(question, widest)).toEqual(["digest", "resource", "tool"]);
+  expect(offeredScopes({ shown: { ...shown, resource: { type: "Tool", id: "transfer" } } }, widest)).toEqual(["digest", "tool"]);
 });

@@ -13,13 +13,13 @@ import {
 import type { OperationOutput } from "@orgate/protocol";
 import { formatDuration } from "../../parts/time/time.ts";
 
-export type Question = OperationOutput<"approval">;
-export type Widest = NonNullable<Question["widest"]>;
-type Lifetime = Widest["lifetime"];
+export type ApprovalRequest = OperationOutput<"approval">;
+export type WidestGrant = NonNullable<ApprovalRequest["widest"]>;
+type Lifetime = WidestGrant["lifetime"];
 
 const SCOPES: readonly GrantRequest["scope"][] = ["digest", "resource", "tool"];
 /** `resource` is not offered where it would cover only this exact call. */
-export const scopesShown = (question: Pick<Question, "shown">, widest: Widest): readonly GrantRequest["scope"][] =>
+export const offeredScopes = (question: Pick<ApprovalRequest, "shown">, widest: WidestGrant): readonly GrantRequest["scope"][] =>
   scopesWithin(widest).filter((scope) => scope !== "resource" || (question.shown !== null && !coversOnlyExactCall(question.shown)));
 
 const SCOPE_TEXT: Readonly<Record<GrantRequest["scope"], string>> = {
@@ -30,14 +30,14 @@ const SCOPE_TEXT: Readonly<Record<GrantRequest["scope"], string>> = {
 export const scopeText = (scope: GrantRequest["scope"]): string => SCOPE_TEXT[scope];
 
 /** Describes what a grant would cover, before it is given. */
-export const coverage = ({ shown }: Pick<Question, "shown">, answer: Answer): string | null =>
+export const describeCoverage = ({ shown }: Pick<ApprovalRequest, "shown">, answer: Answer): string | null =>
   shown === null || answer.kind !== "grant" ? null : coverageText(shown, answer.grant);
 
 /** O-4 an offered grant is no wider and no longer than the policy allows. */
-export const scopesWithin = ({ scope }: Widest): readonly GrantRequest["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
+export const scopesWithin = ({ scope }: WidestGrant): readonly GrantRequest["scope"][] => SCOPES.slice(0, SCOPES.indexOf(scope) + 1);
 
 export type Until = "turn" | "session" | "hour" | "longest";
-export function untilsWithin({ lifetime }: Widest): readonly Until[] {
+export function untilsWithin({ lifetime }: WidestGrant): readonly Until[] {
   if (lifetime === "turn") return ["turn"];
   if (lifetime === "session") return ["turn", "session"];
   return lifetime.ms > 3_600_000 ? ["turn", "hour", "longest"] : ["turn", "longest"];
@@ -57,7 +57,7 @@ export const untilText = (until: Until, lifetime: Lifetime): string => {
 
 /** The server's clock decides, so the longest grant ends a little before the limit. */
 const SPARE_MS = 5_000;
-export function grantFor(scope: GrantRequest["scope"], until: Until, { lifetime }: Widest, now: number): Answer {
+export function grantFor(scope: GrantRequest["scope"], until: Until, { lifetime }: WidestGrant, now: number): Answer {
   const ms = until === "hour" ? 3_600_000 : typeof lifetime === "object" ? lifetime.ms - SPARE_MS : 0;
   return { kind: "grant", grant: { scope, until: until === "turn" || until === "session" ? until : millis(Math.round(now + ms)) } };
 }
@@ -87,7 +87,7 @@ const asUnits = (c: string): string =>
     .join("");
 
 /** Who approved for one policy, each person once. */
-export const approvedBy = ({ votes }: Pick<Question, "votes">, policy: PolicyId): readonly string[] => [
+export const approvedBy = ({ votes }: Pick<ApprovalRequest, "votes">, policy: PolicyId): readonly string[] => [
   ...new Set(votes.filter(({ counts }) => counts.includes(policy)).map(({ by }) => escapeHidden(by.replace(/^user:/, "")))),
 ];
 
@@ -100,7 +100,7 @@ const DONE: Readonly<Record<Answer["kind"], string>> = {
 };
 
 /** O-4 an approval that is not sufficient by itself is not shown as approved. */
-export function describeAnswer({ kind }: Answer, question: Question): Readonly<{ title: string; detail: string }> {
+export function describeAnswer({ kind }: Answer, question: ApprovalRequest): Readonly<{ title: string; detail: string }> {
   const about = `\`${question.tool}\` of \`${question.agent}\``;
   const missing = Math.max(...question.asks.map(({ policy, terms }) => terms.quorum - approvedBy(question, policy).length)) - 1;
   if (kind === "deny" || kind === "withdraw" || missing <= 0) return { title: DONE[kind], detail: about };

@@ -11,7 +11,7 @@ import { Figures } from "../../parts/charts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { VirtualList } from "../../parts/lists/VirtualList.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failure, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/time/Time.tsx";
 import { chatPath, chatWithPath, sessionPath } from "../../routing/addresses.ts";
@@ -22,7 +22,7 @@ import { haltFor } from "../halts.ts";
 import type { ScreenProps } from "../index.ts";
 import { countWaiting, OverviewContext, overviewFigures } from "../overview.ts";
 import css from "./Chat.module.css";
-import { Composer, type Speaking } from "./Composer.tsx";
+import { Composer, type SendMode } from "./Composer.tsx";
 import { EntriesContext } from "./Files.tsx";
 import { InProgress, Row } from "./Items.tsx";
 
@@ -35,7 +35,7 @@ export default function Chat({ params }: ScreenProps) {
   if (agents.problem !== null && agents.value === null)
     return (
       <Wrapped>
-        <Failing problem={agents.problem} again={agents.reload} />
+        <Failure problem={agents.problem} again={agents.reload} />
       </Wrapped>
     );
   if (agents.value === null)
@@ -78,7 +78,7 @@ function NoAgents() {
 function Session({ session, all }: Readonly<{ session: SessionId; all: readonly Agent[] }>) {
   const hub = useHub();
   const feed = useFeed(session);
-  const cancel = useCallback(() => void cancelled(hub, session), [hub, session]);
+  const cancel = useCallback(() => void cancelTurn(hub, session), [hub, session]);
   const isRunning = feed !== null && (feed.view.state === "running" || feed.view.state === "waiting");
   useShortcuts([
     ...(isRunning ? [{ keys: "mod+.", says: "Cancel the turn", run: cancel }] : []),
@@ -87,11 +87,11 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
   if (feed?.ended?.problem != null)
     return (
       <Wrapped>
-        <Failing problem={feed.ended.problem} />
+        <Failure problem={feed.ended.problem} />
       </Wrapped>
     );
   const view = feed?.view ?? null;
-  const send = (text: string, how: Speaking, files: readonly Attachment[]): Promise<boolean> =>
+  const send = (text: string, how: SendMode, files: readonly Attachment[]): Promise<boolean> =>
     spoken(hub, { session, agent: view?.agent ?? "", text, how, files });
   return (
     <Page
@@ -132,7 +132,7 @@ function Session({ session, all }: Readonly<{ session: SessionId; all: readonly 
 
 function Told({ feed }: Readonly<{ feed: FeedState }>) {
   const { view, version } = feed;
-  const items = shownOf(view.items);
+  const items = withoutTakenUp(view.items);
   const last = items.at(-1);
   return (
     <EntriesContext value={feed.items}>
@@ -164,7 +164,7 @@ function Told({ feed }: Readonly<{ feed: FeedState }>) {
 }
 
 /** A queued message is shown once: where its turn began, if it has. */
-function shownOf(items: readonly ViewItem[]): readonly ViewItem[] {
+function withoutTakenUp(items: readonly ViewItem[]): readonly ViewItem[] {
   const begun = new Set(items.flatMap((item) => (item.kind === "said" && item.how === "turn" ? [`${item.by}\n${item.text}`] : [])));
   return items.filter((item) => item.kind !== "said" || item.how !== "queued" || !begun.has(`${item.by}\n${item.text}`));
 }
@@ -184,7 +184,7 @@ function State({ state, agent }: Readonly<{ state: "idle" | "running" | "waiting
 /** `files` are left out where there are none. */
 const withFiles = (files: readonly Attachment[]) => (files.length === 0 ? {} : { files: files.map(({ kind: _, ...file }) => file) });
 
-type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: Speaking; files: readonly Attachment[] }>;
+type Spoken = Readonly<{ session: SessionId; agent: string; text: string; how: SendMode; files: readonly Attachment[] }>;
 async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): Promise<boolean> {
   const said = { text, ...withFiles(files) };
   const sent = await (how === "steer"
@@ -194,7 +194,7 @@ async function spoken(hub: Hub, { session, agent, text, how, files }: Spoken): P
   return sent.kind === "ok";
 }
 
-async function cancelled(hub: Hub, session: SessionId): Promise<void> {
+async function cancelTurn(hub: Hub, session: SessionId): Promise<void> {
   const cancelled = await hub.link.call("cancel", { params: { session }, body: { reason: "cancelled in the console" } });
   if (cancelled.kind === "problem") toastProblem("The turn was not cancelled", cancelled.problem);
 }

@@ -7,10 +7,10 @@ import { type FormEvent, type KeyboardEvent, type Ref, useEffect, useRef, useSta
 import { Button } from "../../parts/Button.tsx";
 import { useUnsentText } from "../../state/unsent.ts";
 import css from "./Composer.module.css";
-import { Chosen } from "./Files.tsx";
+import { ChosenFiles } from "./Files.tsx";
 import { useFiles } from "./use-files.ts";
 
-export type Speaking = "say" | "steer" | "later";
+export type SendMode = "say" | "steer" | "later";
 type Props = Readonly<{
   agent: string;
   /** Unsent text is kept under this name. */
@@ -19,7 +19,7 @@ type Props = Readonly<{
   isRunning: boolean;
   isClosed: boolean;
   /** True once it is in the journal. */
-  send(text: string, how: Speaking, files: readonly Attachment[]): Promise<boolean>;
+  send(text: string, how: SendMode, files: readonly Attachment[]): Promise<boolean>;
   cancel(): void;
 }>;
 
@@ -34,7 +34,7 @@ export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Pro
   useEffect(() => {
     if (window.matchMedia("(pointer: fine)").matches) field.current?.focus();
   }, []);
-  const speak = async (how: Speaking): Promise<void> => {
+  const speak = async (how: SendMode): Promise<void> => {
     const said = text.trim();
     if (isBusy) return;
     if (said === "") return files.length === 0 ? undefined : say(NO_TEXT);
@@ -62,7 +62,7 @@ export function Composer({ agent, name, isRunning, isClosed, send, cancel }: Pro
     <form className={`${css.composer} ${isOver ? css.over : ""}`} onSubmit={submit}>
       {files.length === 0 && why === null ? null : (
         <div className={css.files}>
-          <Chosen files={files} why={why} remove={remove} sizeOf={fileBytes} />
+          <ChosenFiles files={files} why={why} remove={remove} sizeOf={fileBytes} />
         </div>
       )}
       <MessageField

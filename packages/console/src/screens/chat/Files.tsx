@@ -10,7 +10,7 @@ import type { ViewItem } from "@orgate/protocol/view";
 import { createContext, type RefObject, use, useEffect, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { ExactText } from "../../parts/text/ExactText.tsx";
-import { blobOf, isImage, sizeText } from "./attachments.ts";
+import { isImage, sizeText, toBlob } from "./attachments.ts";
 import css from "./Files.module.css";
 
 /** The entries of the session that is shown. */
@@ -19,7 +19,7 @@ export const EntriesContext = createContext<readonly Item[]>([]);
 type Said = Extract<ViewItem, { kind: "said" }>;
 
 /** The attachments of a message, from its entry: the view has only their names. */
-function filesOf({ seq, key }: Said, items: readonly Item[]): readonly Attachment[] {
+function findAttachments({ seq, key }: Said, items: readonly Item[]): readonly Attachment[] {
   const found = items.find((item) => item.kind === "entry" && item.entry.seq === seq);
   const event = found?.kind === "entry" ? found.entry.event : null;
   switch (event?.kind) {
@@ -39,7 +39,7 @@ function filesOf({ seq, key }: Said, items: readonly Item[]): readonly Attachmen
 export function Files({ item }: Readonly<{ item: Said }>) {
   const items = use(EntriesContext);
   if (item.files.length === 0) return null;
-  const files = filesOf(item, items);
+  const files = findAttachments(item, items);
   return (
     <ul className={css.files} aria-label="Files">
       {item.files.map((line, i) => (
@@ -92,7 +92,7 @@ function Picture({ file, line }: Readonly<{ file: Attachment; line: string }>) {
       }
       bitmap.close();
     };
-    createImageBitmap(blobOf(file, file.mediaType)).then(draw, () => setBad(!isGone));
+    createImageBitmap(toBlob(file, file.mediaType)).then(draw, () => setBad(!isGone));
     return () => {
       isGone = true;
     };
@@ -106,7 +106,7 @@ function Picture({ file, line }: Readonly<{ file: Attachment; line: string }>) {
 
 /** Downloads as bytes, whatever its type: a browser opens nothing of it. */
 function keep(file: Attachment): void {
-  const url = URL.createObjectURL(blobOf(file));
+  const url = URL.createObjectURL(toBlob(file));
   const link = document.createElement("a");
   link.href = url;
   link.download = file.name ?? "file";
@@ -122,7 +122,7 @@ type ChosenProps = Readonly<{
 }>;
 
 /** Files chosen for the next message. */
-export function Chosen({ files, why, remove, sizeOf }: ChosenProps) {
+export function ChosenFiles({ files, why, remove, sizeOf }: ChosenProps) {
   return (
     <>
       {files.length === 0 ? null : (

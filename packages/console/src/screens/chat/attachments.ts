@@ -14,7 +14,7 @@ import {
   sniffMediaType,
 } from "@orgate/core/vocab";
 
-export type Attached = Readonly<{ kind: "files"; files: readonly Attachment[] } | { kind: "wrong"; why: string }>;
+export type AttachResult = Readonly<{ kind: "files"; files: readonly Attachment[] } | { kind: "wrong"; why: string }>;
 
 const TEXTS: Readonly<Record<string, string>> = {
   csv: "text/csv",
@@ -25,7 +25,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 /** Adds files to those already attached. */
-export async function attach(before: readonly Attachment[], added: readonly File[]): Promise<Attached> {
+export async function attach(before: readonly Attachment[], added: readonly File[]): Promise<AttachResult> {
   const size = before.reduce((sum, file) => sum + fileBytes(file), 0) + added.reduce((sum, file) => sum + file.size, 0);
   if (before.length + added.length > MAX_FILES) return wrong(`a message may have at most ${MAX_FILES} files`);
   if (size > MAX_FILE_BYTES)
@@ -39,7 +39,7 @@ export async function attach(before: readonly Attachment[], added: readonly File
   const read = readAttachments([...before, ...given]);
   return read.kind === "files" ? read : wrong(describeFault(read.fault).message);
 }
-const wrong = (why: string): Attached => ({ kind: "wrong", why });
+const wrong = (why: string): AttachResult => ({ kind: "wrong", why });
 
 async function readFile(file: File): Promise<unknown> {
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -71,7 +71,7 @@ function encoded(bytes: Uint8Array): string {
 }
 
 /** A file as a blob for download. It is never run or rendered as a page. */
-export function blobOf(file: Attachment, mediaType = "application/octet-stream"): Blob {
+export function toBlob(file: Attachment, mediaType = "application/octet-stream"): Blob {
   if (file.kind === "text") return new Blob([file.text], { type: mediaType });
   return new Blob([Uint8Array.from(atob(file.base64), (letter) => letter.charCodeAt(0))], { type: mediaType });
 }

@@ -12,7 +12,7 @@ import { Fields, Select } from "../../parts/forms/Fields.tsx";
 import { Link } from "../../parts/Link.tsx";
 import table from "../../parts/lists/Table.module.css";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failure, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { costText, countText, moneyText } from "../../parts/time/time.ts";
 import { setQuery } from "../../routing/router.ts";
@@ -65,7 +65,7 @@ export default function Cost({ query }: ScreenProps) {
         asked.problem === null ? (
           <Loading what="Adding up" />
         ) : (
-          <Failing problem={asked.problem} again={asked.reload} />
+          <Failure problem={asked.problem} again={asked.reload} />
         )
       ) : (
         <>

@@ -4,7 +4,7 @@ import { useHub, useQuery } from "../../link/use.ts";
 import { Facts } from "../../parts/charts/Figures.tsx";
 import { Dialog } from "../../parts/forms/Dialog.tsx";
 import { Field, Form } from "../../parts/forms/Form.tsx";
-import { Failing, Loading } from "../../parts/States.tsx";
+import { Failure, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { PlainText } from "../../parts/text/Markdown.tsx";
 import { sessionPath } from "../../routing/addresses.ts";
@@ -53,7 +53,7 @@ export function DefinitionDialog({ agent, open, onClose }: Props) {
 
 function Definition({ agent }: Readonly<{ agent: string }>) {
   const asked = useQuery("agent", { params: { agent } });
-  if (asked.value === null) return asked.problem === null ? <Loading /> : <Failing problem={asked.problem} again={asked.reload} />;
+  if (asked.value === null) return asked.problem === null ? <Loading /> : <Failure problem={asked.problem} again={asked.reload} />;
   const { instructions, model, fallbacks, tools, delegates, limits, digest, warnings } = asked.value;
   return (
     <div className={css.form}>

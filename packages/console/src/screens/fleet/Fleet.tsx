@@ -14,7 +14,7 @@ import { type Figure, Figures } from "../../parts/charts/Figures.tsx";
 import { Sparkline } from "../../parts/charts/Sparkline.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading, Sentence } from "../../parts/States.tsx";
+import { Empty, Failure, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag, type Tone } from "../../parts/Tag.tsx";
 import { useNow } from "../../parts/time/Time.tsx";
 import { costText, formatDuration } from "../../parts/time/time.ts";
@@ -58,10 +58,10 @@ export default function Fleet() {
   };
   if (view === null || agents.value === null)
     return (
-      <Page title="Fleet">{wrong === null ? <Loading what="Reading the agents" /> : <Failing problem={wrong} again={askAgain} />}</Page>
+      <Page title="Fleet">{wrong === null ? <Loading what="Reading the agents" /> : <Failure problem={wrong} again={askAgain} />}</Page>
     );
   const open = (breakers.value?.items ?? []).filter(({ state }) => state !== "closed");
-  const rows = [...view.agents].sort(byNeed((agent) => haltOf(halted, agent)));
+  const rows = [...view.agents].sort(byNeed((agent) => haltReason(halted, agent)));
   return (
     <Page
       title="Fleet"
@@ -90,7 +90,7 @@ export default function Fleet() {
               key={row.agent}
               row={row}
               of={agents.value?.items.find(({ name }) => name === row.agent) ?? null}
-              halted={haltOf(halted, row.agent)}
+              halted={haltReason(halted, row.agent)}
               broken={open.map(({ breaker }) => breakerSubject(breaker))}
               now={now}
               isCounted={isCounted}
@@ -108,13 +108,13 @@ export default function Fleet() {
   );
 }
 
-const haltOf = (halts: readonly Halt[], agent: string): string | null => standing(halts, agent)?.reason ?? null;
+const haltReason = (halts: readonly Halt[], agent: string): string | null => standing(halts, agent)?.reason ?? null;
 
 /** The state that lists report; later entries are folded in. */
 function useStanding(agents: OperationOutput<"agents"> | null) {
   const hub = useHub();
   const [standing, setStanding] = useState<Standing | null>(null);
-  const [problem, setProblem] = useState<Parameters<typeof Failing>[0]["problem"] | null>(null);
+  const [problem, setProblem] = useState<Parameters<typeof Failure>[0]["problem"] | null>(null);
   const [uncounted, setUncounted] = useState<typeof problem>(null);
   const [round, setRound] = useState(0);
   useEffect(() => {
@@ -239,7 +239,7 @@ function Agent({ row, of, halted, broken, now, isCounted }: Given) {
   const [dialog, setDialog] = useState<"run" | "definition" | null>(null);
   const { agent, counts, success, denial, turnMs, series } = row;
   const mine = broken.filter((name) => name === `model:${of?.model}` || of?.tools.some((tool) => name === `tool:${tool}`));
-  const { tone, word } = stateOf(row, halted, mine);
+  const { tone, word } = describeAgentState(row, halted, mine);
   return (
     <li className={css.agent}>
       <div className={css.head}>
@@ -283,7 +283,11 @@ function Agent({ row, of, halted, broken, now, isCounted }: Given) {
   );
 }
 
-function stateOf({ running, waiting }: AgentRow, halted: string | null, broken: readonly string[]): Readonly<{ tone: Tone; word: string }> {
+function describeAgentState(
+  { running, waiting }: AgentRow,
+  halted: string | null,
+  broken: readonly string[],
+): Readonly<{ tone: Tone; word: string }> {
   if (halted !== null) return { tone: "bad", word: "halted" };
   if (broken.length > 0) return { tone: "bad", word: "broken" };
   if (waiting > 0) return { tone: "wait", word: `${waiting} waiting` };

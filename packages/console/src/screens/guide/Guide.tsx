@@ -13,7 +13,7 @@ import { useFeed, useHub, useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failure, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { chatPath, policyPath } from "../../routing/addresses.ts";
 import { toastProblem } from "../../state/toasts.ts";
@@ -84,7 +84,7 @@ export default function Guide() {
   const [done, setDone] = useState<ReadonlySet<string>>(new Set());
   if (agents.value === null)
     return (
-      <Page title="First run">{agents.problem === null ? <Loading /> : <Failing problem={agents.problem} again={agents.reload} />}</Page>
+      <Page title="First run">{agents.problem === null ? <Loading /> : <Failure problem={agents.problem} again={agents.reload} />}</Page>
     );
   if (!agents.value.items.some(({ name }) => name === AGENT)) return <Elsewhere />;
   const at = STEPS.findIndex(({ id }) => !done.has(id));
@@ -166,7 +166,7 @@ function Ran({ session, step, finished, again }: RanProps) {
   const feed = useFeed(session);
   if (feed === null) return <Loading />;
   const problem = feed.ended?.problem ?? null;
-  if (problem !== null) return <Failing problem={problem} again={again} />;
+  if (problem !== null) return <Failure problem={problem} again={again} />;
   const { view } = feed;
   if (step.isDone(view)) queueMicrotask(finished);
   return (

@@ -11,7 +11,7 @@ import { useHub, useQuery } from "../../link/use.ts";
 import { Figures } from "../../parts/charts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Failing, Loading, Sentence } from "../../parts/States.tsx";
+import { Failure, Loading, Sentence } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { countText, formatDuration } from "../../parts/time/time.ts";
 import { useCell } from "../../state/cell.ts";
@@ -44,7 +44,7 @@ export default function Health() {
   }, [reload, again]);
   if (health === null)
     return (
-      <Page title="Health">{problem === null ? <Loading what="Asking the server" /> : <Failing problem={problem} again={reload} />}</Page>
+      <Page title="Health">{problem === null ? <Loading what="Asking the server" /> : <Failure problem={problem} again={reload} />}</Page>
     );
   const checks = [...health.checks].sort((a, b) => Number(a.ok) - Number(b.ok));
   const { halts } = use(OverviewContext);
@@ -118,7 +118,7 @@ function useHealth() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `round` asks again
   useEffect(() => {
     let isGone = false;
-    void asked().then((came) => {
+    void askHealth().then((came) => {
       if (isGone) return;
       if (came.kind === "problem") setState((before) => ({ ...before, problem: came.problem }));
       else setState({ health: came.checks, problem: null });
@@ -132,7 +132,7 @@ function useHealth() {
 }
 
 type Answer = Readonly<{ kind: "checks"; checks: Checks } | { kind: "problem"; problem: Problem }>;
-async function asked(): Promise<Answer> {
+async function askHealth(): Promise<Answer> {
   const { answers } = OPERATIONS.health;
   try {
     const answer = await fetch(`${API}/health`, { credentials: "same-origin" });
@@ -146,7 +146,7 @@ async function asked(): Promise<Answer> {
   }
 }
 
-function figureOf(metrics: Metrics, name: string): number | null {
+function findFigure(metrics: Metrics, name: string): number | null {
   const found = metrics.find((one) => one.name === name);
   return found === undefined ? null : found.samples.reduce((sum, { value }) => sum + value, 0);
 }
@@ -154,9 +154,9 @@ const bytes = (n: number | null): string => (n === null ? "–" : `${Math.round(
 const number = (n: number | null): string => (n === null ? "–" : countText(Math.round(n)));
 
 function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
-  const delay = figureOf(metrics, "orgate_event_loop_delay_p99_ms");
-  const queued = figureOf(metrics, "orgate_sessions_queued");
-  const failures = figureOf(metrics, "orgate_model_failures_total") ?? 0;
+  const delay = findFigure(metrics, "orgate_event_loop_delay_p99_ms");
+  const queued = findFigure(metrics, "orgate_sessions_queued");
+  const failures = findFigure(metrics, "orgate_model_failures_total") ?? 0;
   const sessions = metrics.find(({ name }) => name === "orgate_sessions")?.samples ?? [];
   const inState = (state: string): number =>
     sessions.filter(({ labels }) => labels["state"] === state).reduce((sum, { value }) => sum + value, 0);
@@ -168,7 +168,7 @@ function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
       <Figures
         label="Work"
         of={[
-          { name: "Sessions driven", value: number(figureOf(metrics, "orgate_sessions_driven")), says: "here, now" },
+          { name: "Sessions driven", value: number(findFigure(metrics, "orgate_sessions_driven")), says: "here, now" },
           { name: "Queued", value: number(queued), says: "wait to be driven", tone: (queued ?? 0) > 0 ? "wait" : "plain" },
           { name: "Running", value: String(inState("running")), says: "sessions", to: "/sessions?state=running" },
           {
@@ -193,15 +193,15 @@ function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
           },
           {
             name: "Memory",
-            value: bytes(figureOf(metrics, "orgate_memory_rss_bytes")),
-            says: `${bytes(figureOf(metrics, "orgate_memory_heap_bytes"))} in objects`,
+            value: bytes(findFigure(metrics, "orgate_memory_rss_bytes")),
+            says: `${bytes(findFigure(metrics, "orgate_memory_heap_bytes"))} in objects`,
           },
           {
             name: "Connections",
-            value: number(figureOf(metrics, "orgate_connections")),
-            says: `${number(figureOf(metrics, "orgate_sockets"))} of them sockets`,
+            value: number(findFigure(metrics, "orgate_connections")),
+            says: `${number(findFigure(metrics, "orgate_sockets"))} of them sockets`,
           },
-          { name: "Requests", value: number(figureOf(metrics, "orgate_http_requests_total")), says: "since the server started" },
+          { name: "Requests", value: number(findFigure(metrics, "orgate_http_requests_total")), says: "since the server started" },
         ]}
       />
       <p>

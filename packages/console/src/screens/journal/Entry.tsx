@@ -7,7 +7,7 @@ import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Failing, Loading } from "../../parts/States.tsx";
+import { Failure, Loading } from "../../parts/States.tsx";
 import { StoredEntry } from "../../parts/StoredEntry.tsx";
 import { entryPath, policySetPath, sessionPath } from "../../routing/addresses.ts";
 import { toast } from "../../state/toasts.ts";
@@ -29,8 +29,8 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
       aside={
         stored === null ? undefined : (
           <>
-            <Button onClick={() => void copied("The link", location.href)}>Copy the link</Button>
-            <Button onClick={() => void copied("The hash", stored.entryHash)}>Copy the hash</Button>
+            <Button onClick={() => void copyText("The link", location.href)}>Copy the link</Button>
+            <Button onClick={() => void copyText("The hash", stored.entryHash)}>Copy the hash</Button>
           </>
         )
       }
@@ -41,7 +41,7 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
           <StoredEntry of={stored} />
         </>
       ) : asked.problem !== null ? (
-        <Failing problem={asked.problem} again={asked.reload} />
+        <Failure problem={asked.problem} again={asked.reload} />
       ) : (
         <Loading what="Reading the entry" />
       )}
@@ -60,7 +60,7 @@ function PoliciesThen({ session, seq }: Readonly<{ session: SessionId; seq: numb
   );
 }
 
-async function copied(what: string, text: string): Promise<void> {
+async function copyText(what: string, text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     toast({ tone: "ok", title: `${what} is copied`, detail: text });

@@ -47,7 +47,7 @@ type Query = Readonly<{
 type Found = OperationOutput<"journalEntries">["items"][number];
 const PAGE = 200;
 
-function queryOf(query: URLSearchParams): Query {
+function readQuery(query: URLSearchParams): Query {
   const verdict = VERDICTS.find((one) => one === query.get("verdict"));
   const text = Object.fromEntries(FACETS.flatMap((name) => (name === "verdict" || !query.get(name) ? [] : [[name, query.get(name)]])));
   return { limit: PAGE, ...text, ...(verdict === undefined ? {} : { verdict }) };
@@ -58,7 +58,7 @@ export default function Journal({ params, query }: ScreenProps) {
 }
 
 function All({ query }: Pick<ScreenProps, "query">) {
-  const asked = queryOf(query);
+  const asked = readQuery(query);
   const first = useQuery("journalEntries", { query: asked });
   const hub = useHub();
   const pages = usePages({

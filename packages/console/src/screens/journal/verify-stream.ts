@@ -10,7 +10,7 @@ export async function* readVerification(): AsyncGenerator<VerifyLine> {
       return;
     }
     let isOver = false;
-    for await (const line of linesOf(answer.body)) {
+    for await (const line of readLines(answer.body)) {
       const read = verifyLine.safeParse(JSON.parse(line));
       if (!read.success) continue;
       isOver = read.data.kind !== "progress";
@@ -22,7 +22,7 @@ export async function* readVerification(): AsyncGenerator<VerifyLine> {
   }
 }
 
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let rest = "";

@@ -13,13 +13,13 @@ import { CodeView } from "../../parts/code/CodeView.tsx";
 import { Diff } from "../../parts/code/Diff.tsx";
 import { Dialog } from "../../parts/forms/Dialog.tsx";
 import { Field, Form } from "../../parts/forms/Form.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failure, Loading } from "../../parts/States.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/time/Time.tsx";
 import { setQuery } from "../../routing/router.ts";
 import { toast } from "../../state/toasts.ts";
 import css from "./Policies.module.css";
-import { appliable, editsBetween, type PolicyFiles, type PolicyText } from "./policy-sets.ts";
+import { editsBetween, listAppliable, type PolicyFiles, type PolicyText } from "./policy-sets.ts";
 
 type Row = OperationOutput<"policyHistory">["rows"][number];
 type KnownSet = OperationOutput<"policySet">;
@@ -30,7 +30,7 @@ export function History({ files, set, before }: Readonly<{ files: PolicyFiles; s
   const asked = useQuery("policyHistory", { query: before === null ? { limit: 50 } : { limit: 50, before: Number(before) } }, TOPICS);
   if (set !== null) return <OneSet digest={set} files={files} />;
   if (asked.value === null)
-    return asked.problem === null ? <Loading what="Reading the history" /> : <Failing problem={asked.problem} again={asked.reload} />;
+    return asked.problem === null ? <Loading what="Reading the history" /> : <Failure problem={asked.problem} again={asked.reload} />;
   const { rows, next } = asked.value;
   if (rows.length === 0)
     return (
@@ -109,12 +109,12 @@ function OneSet({ digest, files }: Readonly<{ digest: string; files: PolicyFiles
     </Button>
   );
   const set = asked.value;
-  const edits = useMemo(() => (set === null ? [] : editsBetween(appliable(set.texts), below(files))), [set, files]);
+  const edits = useMemo(() => (set === null ? [] : editsBetween(listAppliable(set.texts), below(files))), [set, files]);
   if (set === null)
     return (
       <div className={css.file}>
         <div className={css.doing}>{back}</div>
-        {asked.problem === null ? <Loading what="Reading the set" /> : <Failing problem={asked.problem} again={asked.reload} />}
+        {asked.problem === null ? <Loading what="Reading the set" /> : <Failure problem={asked.problem} again={asked.reload} />}
       </div>
     );
   return (
@@ -148,7 +148,7 @@ type ApplyProps = Readonly<{ set: KnownSet; files: PolicyFiles; open: boolean; o
 function ApplyDialog({ set, files, open, onClose }: ApplyProps) {
   const hub = useHub();
   const [reason, setReason] = useState("");
-  const edits = useMemo(() => editsBetween(below(files), appliable(set.texts)), [set, files]);
+  const edits = useMemo(() => editsBetween(below(files), listAppliable(set.texts)), [set, files]);
   const send = async (): Promise<Problem | null> => {
     const came = await hub.call("applyPolicies", { body: { set: set.files, reason } });
     if (came.kind === "problem") return came.problem;

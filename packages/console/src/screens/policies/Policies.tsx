@@ -11,7 +11,7 @@ import { useQuery } from "../../link/use.ts";
 import { Button } from "../../parts/Button.tsx";
 import { CodeView } from "../../parts/code/CodeView.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failure, Loading } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { setQuery } from "../../routing/router.ts";
@@ -34,7 +34,7 @@ export default function Policies({ query }: ScreenProps) {
   if (files.value === null)
     return (
       <Page title="Policies">
-        {files.problem === null ? <Loading what="Reading the policies" /> : <Failing problem={files.problem} again={files.reload} />}
+        {files.problem === null ? <Loading what="Reading the policies" /> : <Failure problem={files.problem} again={files.reload} />}
       </Page>
     );
   const { cases, problems, warnings } = files.value;

@@ -7,7 +7,7 @@ const nowhere = () =>
     throw new Error("nothing is kept here");
   });
 
-test("O-7 a draft is there again with what it was begun from, until it is thrown away or says what the file says", () => {
+test("O-7 a draft is there again with its base, until it is discarded or equals the file", () => {
   const words = nowhere();
   openDrafts(words).keep("policies/a.cedar", { text: "new", base: "old" });
   const later = openDrafts(words);
@@ -19,7 +19,7 @@ test("O-7 a draft is there again with what it was begun from, until it is thrown
   expect(later.of("policies/a.cedar")).toBeNull();
 });
 
-test("O-7 whoever signs out leaves no draft behind, and what is no draft is none", () => {
+test("O-7 signing out deletes drafts, and a malformed draft is ignored", () => {
   const words = nowhere();
   const drafts = openDrafts(words);
   drafts.keep("a", { text: "new", base: "old" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { appliable, editsBetween } from "./policy-sets.ts";
+import { editsBetween, listAppliable } from "./policy-sets.ts";
 
-test("two sets are compared file by file: what is the same is left out, what only one has is shown whole, nothing hides in a line", () => {
+test("two sets are compared file by file: equal files are left out, a file of only one set is shown whole, hidden characters are escaped", () => {
   const before = [
     { path: "a.cedar", text: "permit(principal, action, resource);\n" },
     { path: "b.cedar", text: "// b\n" },
@@ -17,7 +17,7 @@ test("two sets are compared file by file: what is the same is left out, what onl
   expect(editsBetween(before, before)).toEqual([]);
 });
 
-test("rules of agents' own files are no part of what is applied again", () => {
+test("rules in agents' own files are not applied again", () => {
   const paths = ["base.cedar", "base.cases.json", "agents/clerk.symbi#clerk"];
-  expect(appliable(paths.map((path) => ({ path, text: "" }))).map(({ path }) => path)).toEqual(["base.cedar", "base.cases.json"]);
+  expect(listAppliable(paths.map((path) => ({ path, text: "" }))).map(({ path }) => path)).toEqual(["base.cedar", "base.cases.json"]);
 });

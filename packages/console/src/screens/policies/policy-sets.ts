@@ -19,7 +19,7 @@ export function editsBetween(before: readonly PolicyText[], after: readonly Poli
 }
 
 /** Files that can be applied. Rules in agents' own files change with their agents. */
-export const appliable = <T extends PolicyText>(files: readonly T[]): readonly T[] =>
+export const listAppliable = <T extends PolicyText>(files: readonly T[]): readonly T[] =>
   files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));
 
 /** The change from one text of a file to another, with hidden characters escaped. */

@@ -9,7 +9,7 @@ import { schedulePath } from "../../routing/addresses.ts";
 import { navigate } from "../../routing/router.ts";
 import { toast } from "../../state/toasts.ts";
 
-export function AddDialog({ open, onClose }: Readonly<{ open: boolean; onClose(): void }>) {
+export function AddScheduleDialog({ open, onClose }: Readonly<{ open: boolean; onClose(): void }>) {
   return (
     <Dialog open={open} onClose={onClose} title="Add a schedule">
       {open ? <AddForm onClose={onClose} /> : null}

@@ -24,13 +24,13 @@ import {
   describeOverlap,
   describeState,
   describeWhen,
-  FIRED,
+  FIRED_WHY,
   type ListedSchedule,
   type ScheduleEvent,
-  SKIPPED,
+  SKIPPED_WHY,
   TOPICS,
+  timeZoneFor,
   whyNotPlanned,
-  zoneOf,
 } from "./describe.ts";
 import css from "./Schedules.module.css";
 
@@ -121,7 +121,7 @@ function Again({ schedule, dueAt }: Readonly<{ schedule: string; dueAt: ListedSc
 
 function Standing({ of }: Readonly<{ of: ListedSchedule }>) {
   const { spec, upcoming, last, open, from, fired } = of;
-  const zone = zoneOf(spec);
+  const zone = timeZoneFor(spec);
   const rows: (readonly [string, ReactNode])[] = [
     [
       "Next",
@@ -300,7 +300,7 @@ function History({ schedule }: Readonly<{ schedule: string }>) {
                 <Time at={at} />
               </span>
               <span>
-                <Happened event={event} />
+                <HistoryEvent event={event} />
               </span>
             </li>
           ))}
@@ -317,14 +317,14 @@ function History({ schedule }: Readonly<{ schedule: string }>) {
   );
 }
 
-function Happened({ event: e }: Readonly<{ event: ScheduleEvent }>) {
+function HistoryEvent({ event: e }: Readonly<{ event: ScheduleEvent }>) {
   const { kind }: Readonly<{ kind: string }> = e;
   if (!isEventKind(kind)) return kind; // from a newer server
   switch (e.kind) {
     case "schedule.fired":
       return (
         <>
-          Fired {e.why === "asked" ? `for ${principalName(e.by)}` : FIRED[e.why]}
+          Fired {e.why === "asked" ? `for ${principalName(e.by)}` : FIRED_WHY[e.why]}
           {e.attempt > 1 ? `, attempt ${e.attempt}` : ""}: <Link to={sessionPath(e.session)}>{e.session}</Link>
         </>
       );
@@ -354,7 +354,7 @@ function Happened({ event: e }: Readonly<{ event: ScheduleEvent }>) {
               {e.count} due times, the last <Time at={e.last} />
             </>
           )}
-          : {SKIPPED[e.why]}
+          : {SKIPPED_WHY[e.why]}
           {e.detail === "" ? null : (
             <>
               {" "}

@@ -21,8 +21,8 @@ import { useCell } from "../../state/cell.ts";
 import { AgentSelect } from "../AgentSelect.tsx";
 import type { ScreenProps } from "../index.ts";
 import { endingTone } from "../sessions/states.ts";
-import { AddDialog } from "./AddSchedule.tsx";
-import { describeState, describeWhen, type ListedSchedule as Schedule, TOPICS, whyNotPlanned, zoneOf } from "./describe.ts";
+import { AddScheduleDialog } from "./AddSchedule.tsx";
+import { describeState, describeWhen, type ListedSchedule as Schedule, TOPICS, timeZoneFor, whyNotPlanned } from "./describe.ts";
 import { ScheduleDetail } from "./ScheduleDetail.tsx";
 import css from "./Schedules.module.css";
 import { Webhooks } from "./Webhooks.tsx";
@@ -64,7 +64,7 @@ function All({ query }: Readonly<{ query: URLSearchParams }>) {
       >
         {tab === "webhooks" ? <Webhooks /> : <List query={query} />}
       </Tabs>
-      <AddDialog open={isAdding} onClose={() => setAdding(false)} />
+      <AddScheduleDialog open={isAdding} onClose={() => setAdding(false)} />
     </Page>
   );
 }
@@ -149,7 +149,7 @@ function None({ isFiltered }: Readonly<{ isFiltered: boolean }>) {
 const Row = memo(function Row({ of }: Readonly<{ of: Schedule }>) {
   const { tone, word } = describeState(of);
   const [next, ...later] = of.upcoming;
-  const zone = zoneOf(of.spec);
+  const zone = timeZoneFor(of.spec);
   return (
     <div className={css.row}>
       <span className={css.state}>

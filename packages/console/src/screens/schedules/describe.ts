@@ -10,7 +10,7 @@ export type ScheduleEvent = Extract<JournalEvent, { kind: `schedule.${string}` }
 
 export const TOPICS = EVENT_KINDS.filter((kind) => kind.startsWith("schedule."));
 
-export const zoneOf = ({ when }: Pick<ScheduleSpec, "when">): string | null => (when.kind === "cron" ? when.timezone : null);
+export const timeZoneFor = ({ when }: Pick<ScheduleSpec, "when">): string | null => (when.kind === "cron" ? when.timezone : null);
 
 /** `At 02:00 every day`, or the cron expression if it has no simple wording. */
 export function describeWhen(spec: Pick<ScheduleSpec, "when">): string {
@@ -57,7 +57,7 @@ export const describeMissed = ({ missed, mostMissed, graceMs }: Pick<ScheduleSpe
     }[missed]
   }; missed is what is later than ${formatDuration(graceMs)}`;
 
-export const FIRED: Readonly<Record<Extract<ScheduleEvent, { kind: "schedule.fired" }>["why"], string>> = {
+export const FIRED_WHY: Readonly<Record<Extract<ScheduleEvent, { kind: "schedule.fired" }>["why"], string>> = {
   due: "at its time",
   missed: "late: no server was running at its time",
   queued: "after the previous firing",
@@ -65,7 +65,7 @@ export const FIRED: Readonly<Record<Extract<ScheduleEvent, { kind: "schedule.fir
   asked: "on request",
 };
 
-export const SKIPPED: Readonly<Record<Extract<ScheduleEvent, { kind: "schedule.skipped" }>["why"], string>> = {
+export const SKIPPED_WHY: Readonly<Record<Extract<ScheduleEvent, { kind: "schedule.skipped" }>["why"], string>> = {
   missed: "no server was running then",
   overlap: "the previous firing had not ended",
   "queue-full": "the queue was full",

@@ -6,19 +6,19 @@ import { useDeferredValue, useMemo } from "react";
 import { useQuery } from "../../link/use.ts";
 import { Facts } from "../../parts/charts/Figures.tsx";
 import { Link } from "../../parts/Link.tsx";
-import { Failing, Loading } from "../../parts/States.tsx";
+import { Failure, Loading } from "../../parts/States.tsx";
 import { StoredEntry } from "../../parts/StoredEntry.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { countText, formatDuration, moneyText } from "../../parts/time/time.ts";
 import { approvalPath } from "../../routing/addresses.ts";
-import { type EntryRow, stepper } from "./entry-rows.ts";
+import { type EntryRow, openStepper } from "./entry-rows.ts";
 import css from "./Session.module.css";
 import { endingTone, STATE_TONES } from "./states.ts";
 
 export function StatePane({ session, items, at }: Readonly<{ session: SessionId; items: readonly Item[]; at: number }>) {
   const until = useDeferredValue(at);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another feed has another array
-  const step = useMemo(() => stepper(session), [session, items]);
+  const step = useMemo(() => openStepper(session), [session, items]);
   const view = useMemo(() => step(items, until), [step, items, until]);
   const turn = view.turns.at(-1);
   return (
@@ -55,7 +55,7 @@ export function StatePane({ session, items, at }: Readonly<{ session: SessionId;
       <h2>Conversation up to here</h2>
       <ol className={css.lately}>
         {view.items.slice(-LATELY).map((item) => (
-          <li key={item.key}>{lately(item)}</li>
+          <li key={item.key}>{describeItem(item)}</li>
         ))}
       </ol>
     </div>
@@ -93,7 +93,7 @@ function Questions({ view }: Readonly<{ view: SessionView }>) {
   );
 }
 
-function lately(item: SessionView["items"][number]): string {
+function describeItem(item: SessionView["items"][number]): string {
   switch (item.kind) {
     case "said":
       return `${item.by}: ${item.text.slice(0, 160)}`;
@@ -114,6 +114,6 @@ function lately(item: SessionView["items"][number]): string {
 
 export function EntryPane({ session, row }: Readonly<{ session: SessionId; row: EntryRow }>) {
   const asked = useQuery("storedEntry", { params: { session, seq: row.seq } });
-  if (asked.problem !== null && asked.value === null) return <Failing problem={asked.problem} again={asked.reload} />;
+  if (asked.problem !== null && asked.value === null) return <Failure problem={asked.problem} again={asked.reload} />;
   return asked.value === null ? <Loading /> : <StoredEntry of={asked.value} />;
 }

@@ -13,7 +13,7 @@ import { Button } from "../../parts/Button.tsx";
 import { Link } from "../../parts/Link.tsx";
 import { VirtualList } from "../../parts/lists/VirtualList.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Empty, Failing, Loading } from "../../parts/States.tsx";
+import { Empty, Failure, Loading } from "../../parts/States.tsx";
 import { Tabs } from "../../parts/Tabs.tsx";
 import { Tag } from "../../parts/Tag.tsx";
 import { Time } from "../../parts/time/Time.tsx";
@@ -122,11 +122,11 @@ function Told({ session, wanted, tab }: Given) {
   );
 }
 
-function Nothing({ problem, isThere }: Readonly<{ problem: Parameters<typeof Failing>[0]["problem"] | null; isThere: boolean }>) {
+function Nothing({ problem, isThere }: Readonly<{ problem: Parameters<typeof Failure>[0]["problem"] | null; isThere: boolean }>) {
   return (
     <Page title="Session">
       {problem !== null ? (
-        <Failing problem={problem} />
+        <Failure problem={problem} />
       ) : isThere ? (
         <Empty icon="sessions" title="This session has no entries" />
       ) : (

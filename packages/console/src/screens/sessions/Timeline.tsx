@@ -8,8 +8,8 @@ import { formatDuration } from "../../parts/time/time.ts";
 import tones from "../../parts/tones.module.css";
 import { useCell } from "../../state/cell.ts";
 import { theme } from "../../state/preferences.ts";
-import { coloursOf, draw } from "./draw.ts";
-import { type Layout, layOut, scaled, showing, spanAt, type Window, windowOf, zoomed } from "./layout.ts";
+import { draw, readColours } from "./draw.ts";
+import { type Layout, layOut, makeScale, panTo, spanAt, type Window, windowFor, zoom } from "./layout.ts";
 import css from "./Timeline.module.css";
 
 type Props = Readonly<{
@@ -33,11 +33,11 @@ export function Timeline({ timeline, version, at, turn, choose }: Props) {
   const [chosen, setChosen] = useState<Window | null>(null);
   const isLong = timeline.spans.length > FEW;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that it has grown
-  const scale = useMemo(() => scaled(timeline), [timeline, version]);
+  const scale = useMemo(() => makeScale(timeline), [timeline, version]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that it has grown
-  const first = useMemo(() => windowOf(timeline, isLong ? turn : null), [timeline, version, isLong, turn]);
+  const first = useMemo(() => windowFor(timeline, isLong ? turn : null), [timeline, version, isLong, turn]);
   const place = at === null ? null : scale.place(at.at);
-  const window = place === null ? (chosen ?? first) : showing(chosen ?? first, place);
+  const window = place === null ? (chosen ?? first) : panTo(chosen ?? first, place);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that it has grown, `scheme` that colours are others
   useLayoutEffect(() => {
@@ -52,7 +52,7 @@ export function Timeline({ timeline, version, at, turn, choose }: Props) {
     element.style.height = `${made.height}px`;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     const x = place === null ? null : ((place - window.from) / (window.to - window.from)) * width;
-    draw(ctx, made, coloursOf(probe.current), { width, at: x });
+    draw(ctx, made, readColours(probe.current), { width, at: x });
   }, [timeline, version, window.from, window.to, width, place, scheme]);
 
   const under = ({ nativeEvent: { offsetX, offsetY } }: PointerEvent): Span | null =>
@@ -72,10 +72,10 @@ export function Timeline({ timeline, version, at, turn, choose }: Props) {
           <canvas
             ref={canvas}
             role="img"
-            aria-label={said(timeline)}
+            aria-label={describeTimeline(timeline)}
             onPointerMove={(event) => {
               const found = under(event);
-              event.currentTarget.title = found === null ? "" : titleOf(found);
+              event.currentTarget.title = found === null ? "" : spanTitle(found);
               event.currentTarget.style.cursor = found === null ? "default" : "pointer";
             }}
             onPointerDown={(event) => {
@@ -97,17 +97,17 @@ function Zoom({ timeline, window, whole, turn, choose }: ZoomProps) {
   return (
     <figcaption className={css.foot}>
       <span>{formatDuration(window.to - window.from)} across</span>
-      <Button size="small" icon="plus" onClick={() => choose(zoomed(window, 0.5, whole))}>
+      <Button size="small" icon="plus" onClick={() => choose(zoom(window, 0.5, whole))}>
         Zoom in
       </Button>
-      <Button size="small" onClick={() => choose(zoomed(window, 2, whole))}>
+      <Button size="small" onClick={() => choose(zoom(window, 2, whole))}>
         Zoom out
       </Button>
-      <Button size="small" onClick={() => choose(windowOf(timeline, null))}>
+      <Button size="small" onClick={() => choose(windowFor(timeline, null))}>
         All
       </Button>
       {turn === null ? null : (
-        <Button size="small" onClick={() => choose(windowOf(timeline, turn))}>
+        <Button size="small" onClick={() => choose(windowFor(timeline, turn))}>
           This turn
         </Button>
       )}
@@ -115,10 +115,10 @@ function Zoom({ timeline, window, whole, turn, choose }: ZoomProps) {
   );
 }
 
-const titleOf = ({ text, phase, at, endAt, status }: Span): string =>
+const spanTitle = ({ text, phase, at, endAt, status }: Span): string =>
   `${phase}: ${text}${endAt === null ? ", in progress" : ` · ${formatDuration(endAt - at)}`}${status === "done" || status === "open" ? "" : ` · ${status}`}`;
 
-function said({ spans, folds, marks, labels }: TimelineView): string {
+function describeTimeline({ spans, folds, marks, labels }: TimelineView): string {
   const of = (phase: Span["phase"]): number => spans.filter((span) => span.phase === phase).length;
   const crashes = marks.filter(({ kind }) => kind === "crash").length;
   const parts = [

@@ -23,7 +23,7 @@ const NAMES = [
 export type Colours = Readonly<Record<(typeof NAMES)[number], string>>;
 
 /** The current colours, light or dark, read from an element: a canvas understands neither variables nor `light-dark()`. */
-export function coloursOf(probe: HTMLElement): Colours {
+export function readColours(probe: HTMLElement): Colours {
   const found: Record<string, string> = {};
   for (const name of NAMES) {
     probe.style.color = `var(--${name})`;
@@ -49,7 +49,7 @@ export function draw(
   drawLabels(ctx, layout, colours, width);
   for (const one of layout.spans) {
     ctx.globalAlpha = one.span.status === "lost" ? 0.35 : 1;
-    ctx.fillStyle = colourOf(one.span, colours);
+    ctx.fillStyle = spanColour(one.span, colours);
     ctx.beginPath();
     ctx.roundRect(one.x, one.y, one.width, one.height, Math.min(3, one.width / 2));
     ctx.fill();
@@ -70,7 +70,7 @@ export function draw(
   }
 }
 
-function colourOf(span: Span, colours: Colours): string {
+function spanColour(span: Span, colours: Colours): string {
   if (span.status === "denied" || span.status === "failed") return colours.bad;
   if (span.status === "unknown" || span.status === "asks") return colours.wait;
   return colours[span.phase];

@@ -81,7 +81,7 @@ export function useEntryRows(session: SessionId): Readonly<{ account: EntryRows;
 }
 
 /** The state as of an entry: stepping forward continues the fold, stepping back starts over. */
-export function stepper(session: SessionId): (items: readonly Item[], upTo: number) => SessionView {
+export function openStepper(session: SessionId): (items: readonly Item[], upTo: number) => SessionView {
   let fold = createSessionFold(session);
   let done = 0;
   return (items, upTo) => {

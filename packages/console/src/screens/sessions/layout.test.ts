@@ -1,15 +1,15 @@
 import { VIEW_CASES } from "@orgate/protocol/testing";
 import { buildTimeline } from "@orgate/protocol/view";
 import { expect, test } from "vitest";
-import { openEntryRows, stepper } from "./entry-rows.ts";
-import { layOut, showing, spanAt, windowOf, zoomed } from "./layout.ts";
+import { openEntryRows, openStepper } from "./entry-rows.ts";
+import { layOut, panTo, spanAt, windowFor, zoom } from "./layout.ts";
 
 const laid = VIEW_CASES.map(({ name, entries }) => {
   const timeline = buildTimeline(entries);
-  return { name, timeline, layout: layOut(timeline, windowOf(timeline, null), 1_000) };
+  return { name, timeline, layout: layOut(timeline, windowFor(timeline, null), 1_000) };
 });
 
-test("what is laid out is in the window and in the row of its phase; calls at once do not lie on each other", () => {
+test("every part lies in the window and in the lane of its phase; parallel calls do not overlap", () => {
   for (const { name, timeline, layout } of laid) {
     expect([name, layout.spans.length]).toEqual([name, timeline.spans.length]);
     for (const { x, width, y, height, span } of layout.spans) {
@@ -25,7 +25,7 @@ test("what is laid out is in the window and in the row of its phase; calls at on
   }
 });
 
-test("what was parked takes little room, and what is left is to scale", () => {
+test("parked time takes little room, and the rest is to scale", () => {
   const [, asked] = laid;
   const [fold] = asked?.layout.folds ?? [];
   expect(fold?.width).toBeLessThan(100);
@@ -35,16 +35,16 @@ test("what was parked takes little room, and what is left is to scale", () => {
   expect(ratio(0)).toBeCloseTo(ratio(1), 3);
 });
 
-test("a span is found where it is drawn; a window holds what is looked at, however near", () => {
+test("a span is found where it is drawn; a window contains its position at any zoom", () => {
   const [, , , crashed] = laid;
   for (const one of crashed?.layout.spans.filter(({ width }) => width > 10) ?? [])
     expect(crashed === undefined ? null : spanAt(crashed.layout, one.x + one.width / 2, one.y + 4)).toBe(one.span);
-  const near = zoomed({ from: 0, to: 100 }, 0.5, 1_000);
+  const near = zoom({ from: 0, to: 100 }, 0.5, 1_000);
   expect(near).toEqual({ from: 25, to: 75 });
-  expect(showing(near, 50)).toBe(near);
-  expect(showing(near, 500)).toEqual({ from: 475, to: 525 });
-  const whole = windowOf(crashed?.timeline ?? buildTimeline([]), null);
-  const turn = windowOf(crashed?.timeline ?? buildTimeline([]), 1);
+  expect(panTo(near, 50)).toBe(near);
+  expect(panTo(near, 500)).toEqual({ from: 475, to: 525 });
+  const whole = windowFor(crashed?.timeline ?? buildTimeline([]), null);
+  const turn = windowFor(crashed?.timeline ?? buildTimeline([]), 1);
   expect([turn.from > whole.from, Math.abs(turn.to - whole.to) < 5]).toEqual([true, true]);
 });
 
@@ -59,7 +59,7 @@ test("every entry has its row, in order, folded once; the state at an entry is t
     expect(account.timeline).toEqual(buildTimeline(entries));
     const [session] = entries;
     if (session === undefined) continue;
-    const step = stepper("s_viewed00001" as Parameters<typeof stepper>[0]);
+    const step = openStepper("s_viewed00001" as Parameters<typeof openStepper>[0]);
     const there = JSON.stringify(step(items, 5));
     step(items, items.length);
     expect(JSON.stringify(step(items, 5))).toBe(there);

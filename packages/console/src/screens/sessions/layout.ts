@@ -27,13 +27,13 @@ export function foldWidth(timeline: TimelineView): number {
   return Math.min(5_000, Math.max(20, whole * 0.03));
 }
 
-export function scaled(timeline: TimelineView): ReturnType<typeof createTimeScale> {
+export function makeScale(timeline: TimelineView): ReturnType<typeof createTimeScale> {
   return createTimeScale(timeline, timeline.folds.length === 0 ? 0 : foldWidth(timeline));
 }
 
 /** The whole timeline, or one turn. */
-export function windowOf(timeline: TimelineView, turn: number | null): Window {
-  const { whole, place } = scaled(timeline);
+export function windowFor(timeline: TimelineView, turn: number | null): Window {
+  const { whole, place } = makeScale(timeline);
   if (turn === null) return padded(0, whole);
   const starts = timeline.marks.filter(({ kind }) => kind === "turn");
   const first = starts[turn - 1];
@@ -49,7 +49,7 @@ function padded(from: number, to: number): Window {
 }
 
 export function layOut(timeline: TimelineView, window: Window, width: number): Layout {
-  const { place, whole } = scaled(timeline);
+  const { place, whole } = makeScale(timeline);
   const perMs = width / Math.max(1, window.to - window.from);
   const x = (at: number): number => (place(at) - window.from) * perMs;
   const isSeen = (from: number, to: number): boolean => to >= -ROW && from <= width + ROW;
@@ -114,13 +114,13 @@ export function spanAt({ spans }: Layout, x: number, y: number): Span | null {
 }
 
 /** Zooms around a position; never closer than a few milliseconds. */
-export function zoomed({ from, to }: Window, by: number, whole: number): Window {
+export function zoom({ from, to }: Window, by: number, whole: number): Window {
   const middle = (from + to) / 2;
   const half = Math.max(5, Math.min(((to - from) / 2) * by, whole));
   return { from: middle - half, to: middle + half };
 }
 /** Moves the window so that it contains a position. */
-export function showing(window: Window, place: number): Window {
+export function panTo(window: Window, place: number): Window {
   if (place >= window.from && place <= window.to) return window;
   const half = (window.to - window.from) / 2;
   return { from: place - half, to: place + half };

@@ -36,7 +36,7 @@ export function verdictReason(verdict: Verdict): string {
     case "ask":
       return `${by} asks: ${verdict.asks.map(({ question }) => question).join("; ")}`;
     case "defer":
-      return `put off by ${by}`;
+      return `deferred by ${by}`;
     case "modify":
       return `changed by ${by}: ${verdict.edits.map(({ path }) => path.join(".")).join(", ")}`;
   }

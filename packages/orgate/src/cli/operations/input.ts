@@ -1,13 +1,18 @@
 /** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
 import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } from "@orgate/core";
-import { OPERATIONS, type Operation, type OperationName, type OperationRequest, type Problem, unreadable } from "@orgate/protocol";
+import {
+  OPERATIONS,
+  type Operation,
+  type OperationFields,
+  type OperationName,
+  type OperationRequest,
+  type Problem,
+  unreadable,
+} from "@orgate/protocol";
 import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
-import * as z from "zod";
+import type * as z from "zod";
 import type { Given } from "../../terminal/command.ts";
 import { positive } from "../commands/project/looking.ts";
-
-/** The input of an operation, before its schemas have read it. */
-export type OperationFields = Readonly<{ params: JsonObject; query: JsonObject; body: JsonObject | undefined }>;
 
 export function readFields({ args: words = [], options: flags = {}, fixed = {} }: CliWords, given: Given): JsonObject {
   const args = words.map((field, i) => entry(field.field ?? field.value, field, field.value, given.args[i] ?? null));
@@ -44,17 +49,6 @@ function toValue({ as = "text" }: CliField, what: string, text: string): Json {
       throw usage(`${what} is \`${text}\``, "write it like 10m or 8h");
     }
   }
-}
-
-/** Names in the path are parameters; other fields are the query of a GET and the body of a POST. */
-export function distribute({ method, path, body }: Operation, input: JsonObject): OperationFields {
-  const inPath = new Set([...path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field));
-  const entries = Object.entries(input);
-  const params = Object.fromEntries(entries.filter(([field]) => inPath.has(field)));
-  const rest = Object.fromEntries(entries.filter(([field]) => !inPath.has(field)));
-  if (method === "GET") return { params, query: rest, body: undefined };
-  const hasBody = !(body instanceof z.ZodUndefined) || Object.keys(rest).length > 0;
-  return { params, query: {}, body: hasBody ? rest : undefined };
 }
 
 export function decode(name: OperationName, fields: OperationFields): OperationRequest<OperationName> {

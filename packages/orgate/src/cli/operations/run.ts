@@ -3,12 +3,20 @@
  * What differs between commands is the view: the lines that people read.
  */
 import { FaultError, isFault, type JsonObject } from "@orgate/core";
-import { type CallableOperation, MOST_PAGE, OPERATIONS, type Operation, type OperationName, type OperationOutput } from "@orgate/protocol";
+import {
+  type CallableOperation,
+  MOST_PAGE,
+  OPERATIONS,
+  type Operation,
+  type OperationName,
+  type OperationOutput,
+  toOperationInput,
+} from "@orgate/protocol";
 import { type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import * as z from "zod";
 import { EXIT, type Given, type RunCommand } from "../../terminal/command.ts";
 import type { Screen } from "../../terminal/screen.ts";
-import { distribute, readFields } from "./input.ts";
+import { readFields } from "./input.ts";
 import type { LocalOperations } from "./local.ts";
 import { LOCAL_READS } from "./local-reads.ts";
 import { type CallOperation, findServer } from "./through-server.ts";
@@ -50,7 +58,7 @@ export const runOperation =
 async function collect(call: CallOperation, name: OperationName, input: JsonObject): Promise<unknown> {
   const operation: Operation = OPERATIONS[name];
   const once = async (fields: JsonObject): Promise<unknown> => {
-    const result = await call(name as CallableOperation, distribute(operation, fields)); // an operation with a command returns one value
+    const result = await call(name as CallableOperation, toOperationInput(name, fields)); // an operation with a command returns one value
     if (result.kind !== "json") throw new Error(`operation \`${name}\` returns no JSON`);
     return result.value;
   };

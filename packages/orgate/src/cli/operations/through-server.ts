@@ -1,12 +1,12 @@
 /** Calls an operation of the server that runs for this project, with the key in `$ORGATE_API_KEY`. */
 import { randomUUID } from "node:crypto";
 import { FaultError } from "@orgate/core";
-import { type CallableOperation, createClient, type OperationInput } from "@orgate/protocol";
+import { type CallableOperation, createClient, type OperationFields, type OperationInput } from "@orgate/protocol";
 import { readServerAddress } from "../../files/server-address.ts";
 import type { OperationResult } from "../../operations/result.ts";
 import { type Given, INTERRUPTED } from "../../terminal/command.ts";
 import { projectOf } from "../commands/project/looking.ts";
-import { type OperationFields, toOperationFault } from "./input.ts";
+import { toOperationFault } from "./input.ts";
 
 export type CallOperation = (name: CallableOperation, fields: OperationFields) => Promise<OperationResult>;
 

@@ -13,8 +13,10 @@ import { APPROVAL_COMMANDS } from "./approvals.ts";
 import { AUTHOR_COMMANDS } from "./authoring.ts";
 import type { ShellCommand } from "./command.ts";
 import { CONVERSATION_COMMANDS } from "./conversation.ts";
+import { CRON_COMMAND } from "./cron.ts";
 import { FLEET_COMMANDS } from "./fleet.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
+import { CALL_COMMAND } from "./operation-command.ts";
 import { ORCHESTRATE_COMMANDS } from "./orchestrate.ts";
 import { RECORD_COMMANDS } from "./records.ts";
 import { SESSION_COMMANDS } from "./session.ts";
@@ -46,6 +48,8 @@ export const SHELL_COMMANDS: readonly ShellCommand[] = [
   ...ORCHESTRATE_COMMANDS,
   ...APPROVAL_COMMANDS,
   ...RECORD_COMMANDS,
+  CRON_COMMAND,
+  CALL_COMMAND,
 ];
 
 export type ParsedLine =

@@ -36,7 +36,11 @@ export const COMMAND_GROUPS: readonly Readonly<{ name: string; about: string; co
     about: "what waits for a person, and what was remembered",
     commands: ["approvals", "why", "approve", "deny", "withdraw", "resolve", "grants", "revoke"],
   },
-  { name: "knowledge", about: "what is kept, and what happened", commands: ["memory", "knowledge", "logs", "audit", "debug", "verify"] },
+  {
+    name: "knowledge",
+    about: "what is kept, and what happened",
+    commands: ["memory", "knowledge", "logs", "audit", "debug", "verify", "call"],
+  },
   {
     name: "this shell",
     about: "the shell itself, and the server it is in front of",

@@ -1,11 +1,11 @@
-/** Commands about snapshots, exports, logs, knowledge, skills, schedules and secrets. */
+/** Commands about snapshots, exports, logs, knowledge, skills and secrets. */
 
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { OperationOutput } from "@orgate/protocol";
 import { createNarrator } from "@orgate/protocol/view";
 import { errorMessage } from "../../node/error-message.ts";
-import { ageText, count } from "../../terminal/table.ts";
+import { count } from "../../terminal/table.ts";
 import { visible } from "../../terminal/visible.ts";
 import type { Shell } from "../contract.ts";
 import { wrapText } from "../ui/screen.ts";
@@ -103,68 +103,6 @@ async function skills(rest: string, shell: Shell): Promise<void> {
   shell.ui.print(rows.length === 0 ? ["no agent has a skill"] : fitTable(["agent", "skill", "what it is for"], rows, shell.ui.look()));
 }
 
-// ── schedules ──
-
-type Schedule = OperationOutput<"schedules">["items"][number];
-const whenOf = ({ spec: { when } }: Schedule): string =>
-  when.kind === "cron" ? `${when.cron} ${when.timezone}` : new Date(when.at).toISOString();
-async function listed(shell: Shell): Promise<void> {
-  const found = await shell.unwrap(shell.connection.client.call("schedules", { query: { limit: 100 } }));
-  if (found === null) return;
-  const now = Date.now();
-  const rows = found.items.map((one) => [
-    one.schedule,
-    one.state,
-    one.spec.agent,
-    whenOf(one),
-    one.nextAt === null ? "-" : `in ${ageText(one.nextAt - now)}`,
-    one.last === null ? "-" : `${ageText(now - one.last.at)} ago${one.last.ending === null ? "" : `, ${one.last.ending}`}`,
-  ]);
-  shell.ui.print(
-    rows.length === 0
-      ? ["nothing fires by itself"]
-      : fitTable(["schedule", "state", "agent", "when", "next", "last"], rows, shell.ui.look()),
-  );
-}
-async function addSchedule(rest: string, shell: Shell): Promise<void> {
-  const [, schedule, agent, cron, input = ""] = /^(\S+)\s+(\S+)\s+"([^"]+)"(?:\s+([\s\S]+))?$/.exec(rest) ?? [];
-  if (schedule === undefined || agent === undefined || cron === undefined) return shell.say('`/cron add NAME AGENT "0 8 * * 1-5" TEXT`');
-  const made = await shell.unwrap(
-    shell.connection.client.call("addSchedule", { body: { schedule, agent, cron, ...(input === "" ? {} : { input }) } }),
-  );
-  if (made !== null)
-    shell.say(`${visible(made.schedule)} is ${made.state}${made.nextAt === null ? "" : `, next in ${ageText(made.nextAt - Date.now())}`}`);
-}
-async function pastOf(schedule: string, shell: Shell): Promise<void> {
-  const found = await shell.unwrap(shell.connection.client.call("scheduleHistory", { params: { schedule }, query: { limit: 20 } }));
-  if (found === null) return;
-  const now = Date.now();
-  shell.ui.print(
-    found.items.length === 0
-      ? ["nothing has come of it yet"]
-      : found.items.map(({ at, event }) => `${ageText(now - at)} ago  ${event.kind}`),
-  );
-}
-async function cron(rest: string, shell: Shell): Promise<void> {
-  const [, verb = "", more = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-  const [, schedule = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(more) ?? [];
-  const { client } = shell.connection;
-  const params = { schedule };
-  if (verb === "" || verb === "list") return listed(shell);
-  if (verb === "add") return addSchedule(more, shell);
-  if (!["pause", "resume", "run", "remove", "history"].includes(verb) || schedule === "")
-    return shell.say("`/cron`, `/cron add …`, `/cron pause|resume|run|remove|history NAME`");
-  if (verb === "history") return pastOf(schedule, shell);
-  if (verb === "run") {
-    const fired = await shell.unwrap(client.call("runSchedule", { params }));
-    if (fired !== null) shell.say(`${visible(schedule)} is fired: \`/resume ${fired.session}\` shows it`);
-    return;
-  }
-  const route = verb === "pause" ? "pauseSchedule" : verb === "resume" ? "resumeSchedule" : "removeSchedule";
-  const done = await shell.unwrap(client.call(route, { params, body: { reason } }));
-  if (done !== null) shell.say(`${visible(schedule)} is ${done.state}`);
-}
-
 // ── commands of the local machine ──
 
 /** Runs the command of the command line beside the local server and prints its output. */
@@ -224,14 +162,6 @@ export const RECORD_COMMANDS: readonly ShellCommand[] = [
     more: ["As `orgate skills list`."],
     takes: ["agent"],
     run: skills,
-  },
-  {
-    name: "cron",
-    usage: "[add|pause|resume|run|remove|history NAME]",
-    summary: "what fires by itself",
-    more: ['As `orgate schedules`. `/cron add NAME AGENT "0 8 * * 1-5" TEXT`. `orgate up` fires them; `run` fires one now.'],
-    takes: [["list", "add", "pause", "resume", "run", "remove", "history"], "schedule"],
-    run: cron,
   },
   {
     name: "secrets",

@@ -157,7 +157,7 @@ function saidOf(item: CallItem): { readonly text: string; readonly tone: Tone } 
     case "asking":
       return { text: `waits for an answer${because}`, tone: "warn" };
     case "deferred":
-      return { text: `put off${because}`, tone: "warn" };
+      return { text: `deferred${because}`, tone: "warn" };
     case "unknown":
       return { text: "nobody knows whether it happened: `/approvals` lists what is open", tone: "bad" };
     case "dropped":

@@ -3,11 +3,13 @@ import { type CliField, get, post, tagged } from "./words.ts";
 
 const SCHEDULE = { value: "SCHEDULE", field: "schedule", help: "its name", required: true } as const satisfies CliField;
 const REASON = { value: "TEXT", help: "why; the journal keeps it" } as const satisfies CliField;
+const SLASH_REASON = { value: "REASON", field: "reason", help: "why; the journal keeps it" } as const satisfies CliField;
 const TURN_EXITS = "Exits 0 when the turn completed, 3 when it waits for a person, 1 on any other ending or error, 2 on wrong usage.";
 
 export const scheduleWords = tagged("schedules", {
   schedules: get({
     path: "/schedules",
+    slash: { command: "cron", verb: "list" },
     act: { kind: "list", on: "listing" },
     summary: "List schedules: when they fire, as whom, when next, how the last firing ended.",
     cli: {
@@ -18,6 +20,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   schedule: get({
     path: "/schedules/{schedule}",
+    slash: { command: "cron", verb: "show", args: [SCHEDULE] },
     act: { kind: "observe", on: "schedule" },
     summary: "Show one schedule.",
     cli: {
@@ -58,6 +61,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   pauseSchedule: post({
     path: "/schedules/{schedule}/pause",
+    slash: { command: "cron", verb: "pause", args: [SCHEDULE, SLASH_REASON] },
     act: { kind: "edit-schedule", on: "schedule" },
     summary: "Pause a schedule, in every process, until it is resumed.",
     cli: {
@@ -70,6 +74,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   resumeSchedule: post({
     path: "/schedules/{schedule}/resume",
+    slash: { command: "cron", verb: "resume", args: [SCHEDULE, SLASH_REASON] },
     act: { kind: "edit-schedule", on: "schedule" },
     summary: "Resume a schedule that was paused, or that stopped after failures.",
     cli: {
@@ -82,6 +87,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   removeSchedule: post({
     path: "/schedules/{schedule}/remove",
+    slash: { command: "cron", verb: "remove", args: [SCHEDULE, SLASH_REASON] },
     act: { kind: "edit-schedule", on: "schedule" },
     summary: "Remove a schedule that a person added.",
     cli: {
@@ -94,6 +100,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   runSchedule: post({
     path: "/schedules/{schedule}/run",
+    slash: { command: "cron", verb: "run", args: [SCHEDULE] },
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     summary: "Fire a schedule now, beside its times; returns the session.",
@@ -107,6 +114,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   retrySchedule: post({
     path: "/schedules/{schedule}/retry",
+    slash: { command: "cron", verb: "retry", args: [SCHEDULE] },
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     summary: "Retry a failed firing: the one of that due time, or the latest; returns the session.",
@@ -121,6 +129,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   scheduleHistory: get({
     path: "/schedules/{schedule}/history",
+    slash: { command: "cron", verb: "history", args: [SCHEDULE] },
     act: { kind: "observe", on: "schedule" },
     summary: "List what happened to a schedule, newest first: fired, skipped, ended, paused, by whom.",
     cli: {
@@ -132,6 +141,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   scheduleNext: get({
     path: "/schedules/{schedule}/next",
+    slash: { command: "cron", verb: "next", args: [SCHEDULE] },
     act: { kind: "observe", on: "schedule" },
     summary: "List the next due times of a schedule.",
     cli: {

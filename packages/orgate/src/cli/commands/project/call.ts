@@ -4,19 +4,18 @@
  */
 import { type Json, type JsonObject, readJson } from "@orgate/core";
 import { findNearestWord } from "@orgate/core/vocab";
-import { type CallableOperation, OPERATION_NAMES, OPERATIONS, type Operation } from "@orgate/protocol";
+import { type CallableOperation, OPERATION_NAMES, OPERATIONS, type Operation, toOperationInput } from "@orgate/protocol";
 import type { OperationResult } from "../../../operations/result.ts";
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { visibleLines } from "../../../terminal/visible.ts";
-import { distribute } from "../../operations/input.ts";
 import { withLocalOperations } from "../../operations/local.ts";
 import { findServer } from "../../operations/through-server.ts";
 import { usage } from "../people/approvals.ts";
 
 export const call: RunCommand = async (given, screen) => {
   const name = mustBeOperation(given.args[0] ?? "");
-  const fields = distribute(OPERATIONS[name], inputOf(given));
+  const fields = toOperationInput(name, inputOf(given));
   const server = findServer(given);
   if (server !== null) await print(given, screen, await server(name, fields));
   else await withLocalOperations(given, screen, "all", async (local) => print(given, screen, await local.call(name, fields)));

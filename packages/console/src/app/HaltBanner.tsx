@@ -11,7 +11,7 @@ import { Time } from "../parts/time/Time.tsx";
 import { type Halt, haltName } from "../screens/halts.ts";
 import { OverviewContext } from "../screens/overview.ts";
 import { toast } from "../state/toasts.ts";
-import css from "./Halted.module.css";
+import css from "./HaltBanner.module.css";
 
 const MOST = 3;
 

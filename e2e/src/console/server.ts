@@ -1,4 +1,4 @@
-/** The example, with an agent for the tests, served by the real command in a process of its own: it can be killed and started again. */
+/** The example project with an agent for the tests, served by the real command in its own process: it can be killed and restarted. */
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,15 +24,15 @@ agent = "reporter"
 filter = { json_path = "state", equals = "failed" }
 `;
 
-export type ConsoleDesk = Readonly<{
+export type ConsoleServer = Readonly<{
   root: string;
   url(): string;
-  /** An address that signs somebody in, once; `actions`: to do these alone. */
+  /** A one-time sign-in link; `actions`: restricted to these. */
   link(person: Operator, actions?: string): Promise<string>;
-  /** Its JSON; throws when it fails. */
+  /** Runs the command line and returns its output; throws if it fails. */
   orgate(args: readonly string[], as?: Operator): string;
   kill(): Promise<void>;
-  /** On the same port; `more`: with these variables too. */
+  /** Starts on the same port; `more`: additional environment variables. */
   start(more?: NodeJS.ProcessEnv): Promise<void>;
   close(): Promise<void>;
 }>;
@@ -40,7 +40,7 @@ export type ConsoleDesk = Readonly<{
 const started = z.object({ url: z.string(), signIn: z.string().nullable() });
 const linked = z.object({ link: z.string() });
 
-export async function openDesk(): Promise<ConsoleDesk> {
+export async function startConsoleServer(): Promise<ConsoleServer> {
   const built = spawnSync(process.execPath, [join(ROOT, "scripts", "build-console.ts"), "--if-needed"], { encoding: "utf8" });
   if (built.status !== 0) throw new Error(built.stderr);
   const folder = mkdtempSync(join(tmpdir(), "orgate-console-"));
@@ -74,7 +74,7 @@ export async function openDesk(): Promise<ConsoleDesk> {
 
   let child: ChildProcess | null = null;
   let at = "";
-  let first: string | null = null; // what it prints for ana
+  let first: string | null = null; // the link that it prints for ana
   const start = async (more: NodeJS.ProcessEnv = {}): Promise<void> => {
     const port = at === "" ? "0" : new URL(at).port;
     const made = spawn(process.execPath, [ORGATE, "up", "--port", port, "--json", "--project", root], {
