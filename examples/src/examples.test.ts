@@ -37,6 +37,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "31-orchestrate.ts": /^(researcher|writer) was first\.$/,
   "32-testing-policies.ts": /^paid: ann \| allow world\/small \| deny {2}\| deny world\/no-notes$/,
   "33-folder-files.ts": /^\.\.\/package\.json was refused$/,
+  "38-coordinator.ts": /^and not of the auditor$/,
   "37-context-plan.ts": /^kept in the journal: 8 messages$/,
   "36-manifest-ports.ts": /^completed done$/,
   "35-ports.ts": /^tool:flaky open \| calls: 1 \| turns traced: 2$/,

@@ -47,7 +47,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
   },
   "repeats-once": {
     file: "/core/src/loop/calls/next-calls.ts",
-    from: 'case "once":\n    case null:\n      return "give-up";',
+    from: 'case "once":\n    case null:\n      return "not-repeatable";',
     to: 'case "once":\n    case null:\n      return "again";',
   },
   // A resumed session forgets a reply whose calls are not all settled, and asks once more.

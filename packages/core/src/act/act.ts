@@ -34,7 +34,7 @@ export type Run = Readonly<{
 export type Acted = Readonly<{
   over: Promise<void>;
   outcome: Outcome;
-  /** What it brought in the end, when it was given up as unknown. Null: it failed, but it had been told to stop, and that says nothing of its effect. */
+  /** The late outcome of a call that was given up as unknown. Null: it failed after it was stopped, which says nothing about its effect. */
   late: Promise<Outcome | null> | null;
 }>;
 

@@ -1,5 +1,5 @@
 /**
- * What an answer is bound to, who counts, and what a remembered one is good for. Pure.
+ * Approvals: what an answer is bound to, whose answer counts, and what a grant covers. Pure.
  * Rules: Q-7, Q-9, Q-10.
  */
 import {
@@ -79,7 +79,7 @@ const lifetimeText = ({ lifetime }: WidestGrant): string =>
 
 export type Grant = Readonly<{ grant: GrantId; by: Principal; givenAt: Millis } & GrantFacts>;
 
-/** What is asked about, as a grant sees it. */
+/** The subject of an approval request, as a grant sees it. */
 export type GrantQuery = Readonly<{
   agent: string;
   onBehalfOf: Principal;
@@ -122,7 +122,7 @@ const isShown = (g: Grant, q: GrantQuery): boolean =>
   q.targets !== null &&
   toCanonicalJson(g.targets ?? null) === toCanonicalJson(q.targets);
 
-/** What every one of them lets join. */
+/** Labels that every one of them lets join. */
 export const findSurvivingLabels = (asks: readonly Ask[]): readonly Label[] =>
   (asks[0]?.terms.grantSurvives ?? []).filter((name) => asks.every(({ terms }) => terms.grantSurvives?.includes(name))).map(label);
 

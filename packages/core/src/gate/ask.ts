@@ -1,4 +1,4 @@
-/** What is asked: an action and its facts in the words of the vocabulary. Everything is looked up only when a policy reads it. */
+/** The request to the engine: an action and its facts in the words of the vocabulary. Everything is looked up only when a policy reads it. */
 import { type Action, type Facts, knowledgeAction, type Principal, principalName, type UserAct } from "../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./policies/engine.ts";
 import type { Member } from "./policies/slice.ts";
@@ -21,7 +21,7 @@ export type Directory = Readonly<{
   user(name: string): Member;
   acting(principal: Principal): Member;
   tool(name: string): Member | null;
-  /** What its definition says of the care it needs: the strictest, for a tool that the policies were not checked against. */
+  /** Risk tier, human approval and sandbox, as its definition says: the strictest for a tool that the policies were not checked against. */
   care(name: string): CedarRecord;
   /** The entity that a policy names, if it is one of ours. */
   named(uid: Uid): CedarEntity | null;

@@ -1,5 +1,5 @@
 /**
- * What a gate answers is checked before it counts: an error, a promise, or anything that is no decision denies (G-3).
+ * A gate's answer is checked before it counts: an error, a promise, or anything that is no decision denies (G-3).
  * A developer's gate may be plain JavaScript, so its type proves nothing.
  */
 import { type Decision, type UserAct, type Verdict, ZERO } from "../vocab/index.ts";

@@ -18,7 +18,7 @@ import type { EngineAnswer, Uid } from "./policies/engine.ts";
 import type { LoadedPolicy } from "./policies/loaded-policy.ts";
 import { applyEdits } from "./request.ts";
 
-/** What the policies say, as far as it hangs on nothing but what they read: it is remembered. The words of a verdict may say more. */
+/** The answer of the policies, as far as it depends only on what they read: it is cached. The words of a verdict may say more. */
 export type PolicyAnswer =
   | Readonly<{ kind: "verdict"; verdict: Verdict }>
   /** Denied, and no policy gives a reason of its own. */

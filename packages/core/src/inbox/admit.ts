@@ -27,7 +27,7 @@ export type Leave = Readonly<
   { kind: "may"; counts: readonly PolicyId[]; digest: Digest; about: Resource | null } | { kind: "may-not"; reason: string }
 >;
 
-/** What of a session an intent is held against. */
+/** The part of a session that an intent is checked against. */
 export type Standing = Readonly<{
   turns: number;
   running: boolean;
@@ -60,7 +60,7 @@ export type Standing = Readonly<{
 
 export type Admitted = { readonly kind: "event"; readonly event: JournalEvent } | { readonly kind: "refused"; readonly reason: string };
 
-/** What a closed session has left open is still to be seen to: an unknown of it makes calls of other sessions ask. */
+/** Unknown outcomes of a closed session can still be resolved: an unknown of it makes calls of other sessions ask. */
 const AFTER_CLOSE: ReadonlySet<IntentBody["kind"]> = new Set(["dismiss", "resolve", "late"]);
 
 const IN_PROGRESS = "a turn is in progress: cancel it, or wait for its end";

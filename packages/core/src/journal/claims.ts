@@ -1,5 +1,5 @@
 /**
- * What a session that begins may claim only while nobody has: the caller's own id; and, where no person opened it, the due time or the delivery that did.
+ * Claims of a session that begins, each granted once: the caller's own id; and, where no person opened it, the due time or the delivery that did.
  * Rule: Z-3.
  */
 import type { JournalEvent } from "../vocab/index.ts";

@@ -298,18 +298,19 @@ test("J-10 ranges are read back as they were written, and in no other spelling",
 test("J-10 a name that could blur a hashed text is refused before anything is sealed", () => {
   const ports = sealPorts(W1, W1_KEY);
   const event: JournalEvent = SAMPLES["session.closed"][0] as JournalEvent;
-  const seal = (stream: StreamId) => sealEntries(stream, EMPTY_STREAM, [{ at: millis(1), event }], ports, shelf().put);
+  const seal = (stream: StreamId) => sealEntries({ stream, head: EMPTY_STREAM }, [{ at: millis(1), event }], ports, shelf().put);
   for (const name of ["", "a\nb", "a,b", "a:b:c", "a b", "a+1", "ä", "x".repeat(101)])
     expect(() => seal(streamId(name)), name).toThrow(RangeError);
-  expect(() => sealCommit(FIRST_COMMIT, millis(1), [seal(KEYS)], { ...ports, writer: writerId("a@b") })).toThrow(RangeError);
-  expect(() => sealCommit(FIRST_COMMIT, millis(1), [[]], ports)).toThrow(RangeError);
+  expect(() => sealCommit(FIRST_COMMIT, { at: millis(1), appends: [seal(KEYS)] }, { ...ports, writer: writerId("a@b") })).toThrow(
+    RangeError,
+  );
+  expect(() => sealCommit(FIRST_COMMIT, { at: millis(1), appends: [[]] }, ports)).toThrow(RangeError);
 });
 
 test("J-10 a clock that jumps back does not turn a stream's time around", () => {
   const event: JournalEvent = SAMPLES["session.closed"][0] as JournalEvent;
   const sealed = sealEntries(
-    KEYS,
-    { ...EMPTY_STREAM, at: millis(10) },
+    { stream: KEYS, head: { ...EMPTY_STREAM, at: millis(10) } },
     [5, 20, 15].map((at) => ({ at: millis(at), event })),
     sealPorts(W1, W1_KEY),
     shelf().put,

@@ -48,7 +48,7 @@ export type StoredEntry = Readonly<{
   payload: string | null;
 }>;
 
-/** What one transaction of one writer wrote: signed once, chained per writer. */
+/** One transaction of one writer: signed once, chained per writer. */
 export type StoredCommit = Readonly<{
   writer: WriterId;
   number: number;
@@ -60,7 +60,7 @@ export type StoredCommit = Readonly<{
   hash: Digest;
   key: KeyId;
   signature: string;
-  /** What its writer had seen of others (`seen.ts`); empty when it says nothing of them. */
+  /** How far its writer had seen others (`seen.ts`); empty when it does not say. */
   seen: string;
 }>;
 
@@ -107,7 +107,7 @@ export function decodePayload(kind: string, payload: string, getBlob: GetBlob, u
 
 export type PayloadCheck = Readonly<{ kind: "good"; blobs: readonly BlobRef[] } | { kind: "bad"; detail: string }>;
 
-/** What verify asks of a payload: one text per value (so nothing stands twice), a kind that is known, well-formed references to blobs. */
+/** Checks of a payload in verify: one text per value (so nothing stands twice), a kind that is known, well-formed references to blobs. */
 export function checkPayload(kind: string, payload: string): PayloadCheck {
   if (readKind(kind, UPCASTS) === null) return { kind: "bad", detail: `unknown kind \`${kind}\`: written by a newer version?` };
   try {
@@ -149,7 +149,7 @@ export function entryHash(e: Omit<StoredEntry, "entryHash" | "salt" | "payload">
   return hash(`orgate-entry-1\n${e.previous}\n${e.stream}\n${e.seq}\n${e.at}\n${e.kind}\n${e.payloadHash}`);
 }
 
-/** What is signed: the commit's hash covers everything but itself and the signature. */
+/** The signed text: the commit's hash covers everything but itself and the signature. */
 export function commitHash(c: Omit<StoredCommit, "hash" | "signature">, hash: Hash): Digest {
   const said = `${c.writer}\n${c.number}\n${c.at}\n${c.previous}\n${c.ranges}\n${c.root}\n${c.key}`;
   return hash(c.seen === "" ? `orgate-commit-1\n${said}` : `orgate-commit-2\n${said}\n${c.seen}`);

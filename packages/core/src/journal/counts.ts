@@ -1,5 +1,5 @@
 /**
- * What is counted over hours and days, over all sessions: rows written in the transaction of the events they count, in buckets of five minutes.
+ * Counters over hours and days, over all sessions: rows written in the transaction of the events they count, in buckets of five minutes.
  * A cache: the same fold over the entries of the last day makes them again.
  * G-24 a start is counted once, whatever becomes of it; what is set aside for a model call counts from the moment it is asked, in that moment's bucket.
  */
@@ -20,7 +20,7 @@ export type Count = Readonly<{ name: string; agent: string; value: string; by: n
 
 /** The first bucket that still counts for an hour, and for a day, as of now; `not` is whoever asks: what it counted itself it knows. */
 export type CountQuery = Readonly<{ name: string; agent: string; value: string; hour: number; day: number; not: string }>;
-/** What was read of the others since a bucket; an append that rests on it is refused when it is not so any more. */
+/** Counts of others that were read since a bucket; an append that rests on it is refused when it is not so any more. */
 export type CountRead = Omit<CountQuery, "hour"> & Readonly<{ seen: number }>;
 
 export const BUCKET_MS = 300_000;
@@ -108,7 +108,7 @@ function settled(asked: Tally["asked"], used: Usage, micros: number | null, coun
   return asked.micros === null || micros === null ? [tokens] : [tokens, count("micros", micros - asked.micros, asked.at)];
 }
 
-/** What a session's entries count, from a bucket on: the rows made again. Its agent is told by the entries themselves. */
+/** Counts of a session's entries, from a bucket on: the rows made again. Its agent is told by the entries themselves. */
 export function listCounts(entries: Iterable<TimedEvent>, from: number): readonly Count[] {
   const tally = newTally();
   const counts: Count[] = [];

@@ -6,7 +6,7 @@
 import type { CallId, Digest, Entry, JournalEvent, Millis, Resource, SessionId } from "../vocab/index.ts";
 import { findStartedCall } from "./unknowns.ts";
 
-/** What it touched and why it failed; no argument of the call. */
+/** The resource and the reason of the failure; no argument of the call. */
 export type DeadLetter = Readonly<{
   session: SessionId;
   call: CallId;

@@ -32,7 +32,7 @@ export function foldOrders(before: Orders, entries: readonly Entry[]): Orders {
   return { grants, given, halts };
 }
 
-/** What a session of this agent is stopped by as a whole; a tool's halt refuses its calls only. */
+/** The halt that stops sessions of this agent as a whole; a tool's halt refuses its calls only. */
 export const findAgentHalt = (orders: Orders, agent: string): StandingHalt | null =>
   orders.halts.get("all") ?? orders.halts.get(`agent:${agent}`) ?? null;
 export const HALT_SCOPE = /^(all|agent:[A-Za-z0-9_-]{1,64}|tool:[A-Za-z0-9_-]{1,64})$/;

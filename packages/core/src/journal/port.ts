@@ -41,7 +41,7 @@ export type Append = Readonly<{
   unlessHalted: readonly string[];
   /** Sessions that begin in the same transaction: whoever takes them first holds them. Refused when one is there already. */
   opens?: readonly SessionStart[];
-  /** What these events count, by whom; and what nobody else may have counted since it was read: refused with `counters-moved` otherwise. */
+  /** Counters of these events, and counts that nobody else may have changed since they were read: refused with `counters-moved` otherwise. */
   /** `before`: buckets before this one are of no more use. */
   counts?: Readonly<{ owner: string; add: readonly Count[]; unless: readonly CountRead[]; before: number }>;
   /** Put into the inboxes of other sessions in the same transaction; one that is known already is left as it is. */
@@ -69,13 +69,13 @@ export type Journal = Readonly<{
   find(external: string): Promise<SessionSummary | null>;
   /** Newest first. */
   sessions(page: SessionPage): Promise<readonly SessionSummary[]>;
-  /** What waits for a person in any session, in the order in which it was asked; reads no session. */
+  /** Open approval requests of all sessions, oldest first; reads no session. */
   questions(page: ApprovalPage): Promise<readonly ListedApproval[]>;
   /** Those with this id: one, unless two sessions were given the same. */
   question(approval: ApprovalId): Promise<readonly ListedApproval[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
   unknownsLike(sought: CallLikeness): readonly OpenUnknown[];
-  /** What everybody else has counted, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there; NaN where that time has been swept away and must be kept anew. */
+  /** Counts of everybody else, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there; NaN where that time has been swept away and must be kept anew. */
   counted(sought: CountQuery): RecentCounts;
   /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are, but for what is missing of that day. */
   keepCounts(names: readonly string[], now: Millis): Promise<void>;
@@ -88,7 +88,7 @@ export type Journal = Readonly<{
   /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */
   streams(prefix: string): Promise<readonly Readonly<{ stream: StreamId; seq: Seq }>[]>;
   /**
-   * What became durable in any stream after this position, in that order, at most `most`. Positions count from 1, without gaps, over all writers,
+   * Entries that became durable in any stream after this position, in that order, at most `most`. Positions count from 1, without gaps, over all writers,
    * and never change. What is erased or bad is named in its place: one session's trouble does not keep the others from being read.
    */
   tail(after: Position, most: number): Promise<readonly WrittenEntry[]>;

@@ -21,7 +21,7 @@ import {
   type Vote,
 } from "../vocab/index.ts";
 
-/** What will be touched and who is asked; no argument of the call. */
+/** The resource, and who is asked; no argument of the call. */
 export type PendingApproval = Readonly<{
   approval: ApprovalId;
   session: SessionId;

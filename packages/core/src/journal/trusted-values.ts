@@ -3,7 +3,7 @@ import type { JournalEvent } from "../vocab/index.ts";
 
 export type TrustedValueChange = Readonly<{ set: string; value: string; on: boolean }>;
 
-/** What one event adds or takes out, in whatever case of letters; nothing for most. */
+/** Values that one event adds or removes, in whatever case of letters; nothing for most. */
 export function listTrustedValueChanges(e: JournalEvent): readonly TrustedValueChange[] {
   switch (e.kind) {
     case "known.learned":

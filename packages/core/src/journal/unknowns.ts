@@ -5,7 +5,7 @@
  */
 import type { CallId, Digest, Entry, JournalEvent, Millis, Outcome, Resource, SessionId } from "../vocab/index.ts";
 
-/** What it touched; no argument of the call. */
+/** The resource; no argument of the call. */
 export type OpenUnknown = Readonly<{
   session: SessionId;
   call: CallId;
@@ -16,7 +16,7 @@ export type OpenUnknown = Readonly<{
   at: Millis;
 }>;
 
-/** What another call must have in common with an unknown one: its digest, or its tool and resource. */
+/** A call looks like an unknown one when it shares one of these: its digest, or its tool and resource. */
 export type CallLikeness = Pick<OpenUnknown, "tool" | "resource" | "digest">;
 
 export const isSameCall = (a: CallLikeness, b: CallLikeness): boolean =>

@@ -1,5 +1,5 @@
 /**
- * What the kinds of an older version lack, filled in when they are read. Stored bytes stay as they are, so what was hashed still is.
+ * Fields that kinds of an older version lack, filled in when they are read. Stored bytes stay as they are, so what was hashed still is.
  * J-10 one step per version; a journal of every version that was ever landed is a fixture, and is folded by the tests.
  */
 import type { EventKind, JsonObject } from "../vocab/index.ts";

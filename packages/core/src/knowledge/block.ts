@@ -1,5 +1,5 @@
 /**
- * What was recalled, as the model is shown it: one block, marked as what it is, that no item can close or leave (N-5).
+ * Recalled items as the model is shown them: one block, marked as what it is, that no item can close or leave (N-5).
  * Each item is one line: id, kind, relevance (of memory) or confidence (of all else) to two decimals, then its text as a JSON string, which has no line end.
  */
 import { isMemory, type RecalledItem } from "../vocab/index.ts";
@@ -22,7 +22,7 @@ export function toKnowledgeBlock(items: readonly ShownItem[]): string | null {
 export const toKnowledgeLine = (item: ShownItem): string =>
   `- [${item.id} ${item.kind} ${(isMemory(item.kind) ? item.relevance : item.confidence).toFixed(2)}] ${harmless(JSON.stringify(item.text))}`;
 
-/** What looks like a beginning or an end of such a block, in any capitals and with any spaces, is spelled out. Line and paragraph separators too. */
+/** Text that looks like a beginning or an end of such a block, in any capitals and with any spaces, is spelled out. Line and paragraph separators too. */
 const harmless = (text: string): string =>
   text
     .replace(/[<＜﹤](?=[\s/\\]*k\s*n\s*o\s*w\s*l\s*e\s*d\s*g\s*e)/giu, "\\u003c")

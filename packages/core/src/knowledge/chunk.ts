@@ -142,7 +142,7 @@ function packed(all: readonly string[], between: string): readonly Piece[] {
   return pieces.map((text) => ({ title: "", text }));
 }
 
-/** What is too long by itself is cut between lines, then between words, then anywhere but inside a character. */
+/** A part that is too long by itself is cut between lines, then between words, then anywhere but inside a character. */
 function cutLong(text: string): readonly string[] {
   if (text.length <= LONGEST_PIECE) return [text];
   const window = text.slice(0, LONGEST_PIECE);

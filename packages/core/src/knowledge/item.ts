@@ -14,7 +14,7 @@ import {
 } from "../vocab/index.ts";
 import { toPlainName } from "./words.ts";
 
-/** What is shown of it, and what it is found by. */
+/** The text that is shown and searched. */
 export function itemText(body: KnowledgeBody): string {
   switch (body.kind) {
     case "fact":
@@ -75,7 +75,7 @@ export const deriveKnowledgeId = (hash: Hash, ...parts: readonly string[]): Know
 
 export const isKnowledgeId = (text: string): text is KnowledgeId => /^k_[0-9a-f]{24}$/.test(text);
 
-/** What a session stores, and from where in the journal. */
+/** An item that a session stores, and its place in the journal. */
 export type ItemOrigin = Readonly<{ agent: string; labels: readonly Label[]; from: JournalPlace; at: Millis }>;
 
 export type Fact = Readonly<{ subject: string; predicate: string; object: string; confidence: number }>;
@@ -85,7 +85,7 @@ export const experience = (id: KnowledgeId, { confidence, ...said }: Fact, scope
   confidence,
 });
 
-/** What a turn has come to. */
+/** The result of a turn. */
 export const lastSummary = (id: KnowledgeId, text: string, origin: ItemOrigin): KnowledgeItem =>
   plain(id, { kind: "working", key: LAST_SUMMARY, text }, "agent", origin);
 

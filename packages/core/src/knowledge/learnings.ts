@@ -1,4 +1,4 @@
-/** What a completed turn leaves behind: what the assistant said in it, cut (K10). Grows by what is said, and no further than it is kept. */
+/** The text that a completed turn is remembered by: what the assistant said in it, cut (K10). Grows by what is said, and no further than it is kept. */
 export const MAX_LEARNINGS = 2_000;
 const BETWEEN = "\n---\n";
 

@@ -1,5 +1,5 @@
 /**
- * What is looked for before a model is asked: words of the last messages, newest first (K-3).
+ * The search terms before a model is asked: words of the last messages, newest first (K-3).
  * N-1 only what people and tools said; words of more than 3 characters, or any of a script without spaces; 10 a message, 15 in all, each once.
  */
 import { isUnspaced, splitWords } from "./words.ts";

@@ -33,7 +33,7 @@ const bare = (word: string): string =>
     .normalize("NFC");
 
 /**
- * What close forms of a word have in common: `deploys`, `deployed`, `deployment`. Rough, and the same everywhere: whatever an index finds by it, a
+ * The stem that close forms of a word share: `deploys`, `deployed`, `deployment`. Rough, and the same everywhere: whatever an index finds by it, a
  * relevance counts by it. Only plain Latin has such endings.
  */
 export function stem(word: string): string {

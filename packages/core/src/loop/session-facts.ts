@@ -1,5 +1,5 @@
 /**
- * What the gate is told of a session beside the action: the one builder, for the decision that is made now and for one that the journal has.
+ * Facts about a session that the gate reads beside the action: the one builder, for the decision that is made now and for one that the journal has.
  * Rule: G-20.
  */
 import { type Action, type ActionText, type Facts, type GateDecided, type Principal, parseActionId, totalTokens } from "../vocab/index.ts";

@@ -98,9 +98,9 @@ export type State = {
   readonly tally: Tally;
   /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
   readonly values: Map<string, number>;
-  /** What things are called that ids stand for, the newest told. */
+  /** Names behind ids, the newest given. */
   readonly names: Map<string, string>;
-  /** What was recalled so far, by id: each text stands in the journal once. And all of it as it came, for what values were seen in. */
+  /** Recalled items, by id: each text stands in the journal once. And all of it as it came, for what values were seen in. */
   readonly recalled: Map<KnowledgeId, SeenItem>;
   readonly recalledTexts: SeenItem[];
   /** Calls that may or may not have taken effect, until somebody settles them. */
@@ -272,7 +272,7 @@ export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Pur
 export const toCallKey = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
 
 export const nameKey = (of: string, id: string): string => `${of}\n${id}`;
-/** What a person says here is theirs; where others' words come in by the same way, or an agent speaks, nothing is. */
+/** A person's message here is their own; where others' words come in by the same way, or an agent speaks, nothing is. */
 export const isOwnWord = (s: Pick<State, "surface" | "parent">, by: Principal, turn: number): boolean =>
   by.kind === "user" && s.surface !== "webhook" && s.surface !== "mcp" && !(s.parent !== null && turn === 1);
 

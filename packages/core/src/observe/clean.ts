@@ -1,5 +1,5 @@
 /**
- * What a person who looks at a text would not see is taken out before a model does: characters without a shape, and markup that hides what it holds.
+ * Characters that a person would not see in a text are removed before a model sees it: characters without a shape, and markup that hides what it holds.
  * The list is closed and stands here; what is left out is left out on purpose (attributes of tags, text in the colour of an unnamed background).
  * G-35 what is closed is gone whole. What is not closed hides all behind it in a page, as it does in a browser; in prose, which no browser
  *      reads, it is a word about markup: the tag is taken, of a comment its line, and the words behind it stay.
@@ -68,7 +68,7 @@ const PLAIN = /^[\t\n\r -~]*$/;
 const SUSPECT = /[^\t\n\r\P{Cc}]|\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/u;
 const EACH_SUSPECT = new RegExp(SUSPECT, "gu");
 const UNSEEN = /[\p{Cc}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb]/u;
-/** What a terminal obeys instead of showing it. */
+/** Sequences that a terminal obeys instead of showing. */
 const TERMINAL = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 
 const JOINED =
@@ -217,7 +217,7 @@ function withoutHidden(text: string): Readonly<{ text: string; hidden: number }>
 /** A link that is defined and leads nowhere: its title is a comment. */
 const MARKDOWN = /^ {0,3}\[[^\]\n]*\]:[ \t]*(?:#|<#?>)[ \t]*(?:\([^\n]*\)|"[^\n]*"|'[^\n]*')[ \t]*$/gm;
 
-/** What is known of things that are not closed; `without`: of these no end follows, which is looked for once. */
+/** Elements that are not closed; `without`: of these no end follows, which is looked for once. */
 type Open = Readonly<{ isPage: boolean; without: Set<string> }>;
 
 /** Something else of it is markup. */

@@ -52,7 +52,7 @@ function answered(reply: ModelReply, tool: string): ModelReply {
   };
 }
 
-/** What was said around the answer stays on record. */
+/** Text around the answer stays on record. */
 const withAside = (meta: Json, aside: string): Json =>
   typeof meta === "object" && meta !== null && !Array.isArray(meta) ? { ...meta, aside } : { aside, meta };
 

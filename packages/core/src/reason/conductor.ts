@@ -19,7 +19,7 @@ import {
 } from "../vocab/index.ts";
 import type { Message, Model, ModelReply, ModelRequest } from "./port.ts";
 
-/** What the members of a plan that names no budget have together. */
+/** The budget of all members of a plan that names none. */
 export const USUAL_BUDGET = Object.freeze({ tokens: 200_000, iterations: 100 });
 
 export const conductorModel: Model = Object.freeze({
@@ -59,7 +59,7 @@ export function nextReply(messages: readonly Message[]): ModelReply {
 
 // ── where it stands ──
 
-/** What people say in between is no plan, and changes none. */
+/** Messages in between are no plan, and change none. */
 function standingIn(messages: readonly Message[]): Standing | null {
   const at = messages.findLastIndex(({ role }, i) => role === "user" && planIn(messages[i]) !== null);
   const said = messages[at];

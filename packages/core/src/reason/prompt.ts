@@ -11,7 +11,7 @@ export type PromptParts = Readonly<{
   window: Window;
   tools: readonly ToolSpec[];
   toolsDigest: Digest;
-  /** What the answer is to be; null: any text. */
+  /** The form of the answer; null: any text. */
   output: OutputSpec | null;
   model: string;
   temperature: number;
@@ -73,7 +73,7 @@ const digestedFile = (file: Attachment, hash: Hash) => {
   return { mediaType, name, sha256: hash(file.kind === "text" ? file.text : file.base64) };
 };
 
-/** What is sent of a message: how it is counted and where it comes from is nobody else's business. */
+/** The part of a message that is sent: how it is counted and where it comes from is nobody else's business. */
 function wordsOf(message: Message | undefined): Words | null {
   if (message === undefined) return null;
   const { tokens: _, entry: __, ...words } = message;

@@ -1,4 +1,4 @@
-/** What a model is asked when it is to sum up what no longer fits. One message of text: calls and results inside it would need their tools. */
+/** The request for a summary of messages that no longer fit. One message of text: calls and results inside it would need their tools. */
 import { type Attachment, fileLine, type Part } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
 import { PER_MESSAGE, type TokenCount } from "./tokens.ts";

@@ -5,7 +5,7 @@ export type TokenCount = (text: string) => number;
 export type Counters = (tokenizer: string) => TokenCount;
 
 /**
- * What a byte-pair tokenizer makes of a character, by its script. C-4 not lower than 0.8 of the real count and not higher than 2 times, script by script:
+ * Tokens per character of a byte-pair tokenizer, by script. C-4 not lower than 0.8 of the real count and not higher than 2 times, script by script:
  * measured in `orgate/src/models/tokenizers.test.ts`. Plain letters are cheap in words; digits, signs, and letters mixed with digits (keys, hashes) are not.
  */
 export function estimateTokens(text: string): number {
@@ -52,5 +52,5 @@ const costOfScript = (c: number): number => SCRIPTS.find(([end]) => c < end)?.[1
 
 export const estimates: Counters = () => estimateTokens;
 
-/** What one message costs beside its text: role, separators, ids. */
+/** Tokens of a message beside its text: role, separators, ids. */
 export const PER_MESSAGE = 6;

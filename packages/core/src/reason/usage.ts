@@ -1,5 +1,5 @@
 /**
- * What an exchange with a model used, where its provider does not say.
+ * Token usage of an exchange with a model, where its provider does not say.
  *
  * M-12 a count of zero for what was not empty is missing: limits and prices would never see that exchange. It is estimated, and said to be.
  */

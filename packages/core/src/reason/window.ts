@@ -1,6 +1,6 @@
 /**
- * What of the conversation the model is shown. The task is pinned, a call and its results stay together, and the first message is valid for every provider.
- * What is old goes (window), is shown as one line (mask), or is summed up (summary); the journal keeps all of it.
+ * The part of the conversation that the model is shown. The task is pinned, a call and its results stay together, and the first message is valid for every provider.
+ * Old messages go (window), are shown as one line (mask), or are summarised (summary); the journal keeps all of it.
  * Work is amortised: every boundary only moves forward, over messages whose tokens were counted when they were made.
  */
 import type { Seq } from "../vocab/index.ts";
@@ -24,7 +24,7 @@ export type Window = {
   summary: Summary | null;
 };
 
-/** What the entries `first` to `last` came to, as the model is told. */
+/** The note that stands for the entries `first` to `last`. */
 export type Summary = Readonly<{ message: Message; first: Seq; last: Seq }>;
 
 export const newWindow = (): Window => ({

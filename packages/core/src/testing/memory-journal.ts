@@ -260,7 +260,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       const at = sealed.reduce((latest, entries) => millis(Math.max(latest, entries.at(-1)?.at ?? 0)), millis(0)); // a stream's time never goes back
       const last = commits.at(-1) ?? FIRST_COMMIT;
       const says = listNewlySeen(seenOn(disk, ports.writer, sealed), said, last.number + 1);
-      commits.push(sealCommit(last, at, sealed, ports, says));
+      commits.push(sealCommit(last, { at, appends: sealed, seen: says }, ports));
       for (const one of says) said.set(seenName(one), one.hash);
       disk.commits.set(ports.writer, commits);
     }
@@ -309,7 +309,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
   function writeStream(stream: StreamId, events: readonly TimedEvent[]): StoredEntry[] {
     const head = disk.heads.get(stream) ?? EMPTY_STREAM;
     const blobs: [string, string][] = [];
-    const entries = sealEntries(stream, head, events, ports, (text): BlobRef => {
+    const entries = sealEntries({ stream, head }, events, ports, (text): BlobRef => {
       const sha256 = ports.hash(text);
       blobs.push([`m${sha256}`, text]);
       return { address: `m${sha256}`, sha256, chars: text.length };

@@ -24,7 +24,7 @@ const SPECIFIER =
 type Specifier = Readonly<{ text: string; required: boolean }>;
 
 const MOST_CACHED = 10_000;
-/** What was made of a file's text, for as long as the file stays what it is. Null where there is none that can be read. */
+/** A value computed from a file's text, cached while the file is unchanged; null if the file cannot be read. */
 export function findImports<T>(make: (text: string) => T): (file: string) => T | null {
   const cache = new Map<string, Readonly<{ stamp: string; value: T }>>();
   return (file) => {
@@ -66,7 +66,7 @@ export function listImportedFiles(entries: readonly string[], root: string): rea
   return [...places];
 }
 
-/** What decides how imports are resolved, in a folder and above it: packages and their settings, there or not. */
+/** Files that decide how imports are resolved, in a folder and above it: packages and their settings, whether or not they exist. */
 function besides(folder: string, seen: Set<string>): readonly string[] {
   if (seen.has(folder)) return [];
   seen.add(folder);
@@ -151,7 +151,7 @@ const settingsIn = (folder: string): Settings | null => settingsOf(join(folder, 
 
 const recordOf = (value: unknown): Settings => (typeof value === "object" && value !== null ? { ...value } : {});
 
-/** What `exports` or `imports` can lead to, under whatever condition. */
+/** Every target of `exports` or `imports`, under any condition. */
 function pathsFor(map: unknown, key: string, folder: string, from: string): readonly string[] {
   const keyed = recordOf(map);
   const isTable = Object.keys(keyed).some((one) => /^[.#]/.test(one));

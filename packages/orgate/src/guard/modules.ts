@@ -78,7 +78,7 @@ const globbed = (root: string, pattern: string): readonly string[] =>
     (path) => !/\.(test|d)\.[cm]?ts$/.test(path),
   );
 
-/** What a project's modules may import without having installed it: this package itself, and the schema library its documentation uses. */
+/** Packages that a project's modules may import without installing them: this one, and the schema library of its documentation. */
 const OWN = new Set(["orgate", "orgate/server", "@orgate/core", "@orgate/symbi", "zod"]);
 
 /** A-2 a project's own copy comes first; where there is none, the one that runs is used. */

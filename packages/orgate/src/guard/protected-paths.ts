@@ -81,7 +81,7 @@ export const resolvePlaces = (patterns: readonly string[]): readonly string[] =>
 export const namePatterns = (root: string): readonly string[] =>
   patternsOf(root).filter((pattern) => /[*?[{!]/.test(pattern) && resolvePlaces([pattern]).length === 0);
 
-/** What was loaded by name rather than by `orgate.toml`, by project. */
+/** Files that were loaded by name rather than by `orgate.toml`, by project. */
 const loadedFiles = new Map<string, Set<string>>();
 export function protectLoadedFile(root: string, file: string): void {
   const files = loadedFiles.get(root) ?? new Set();

@@ -22,7 +22,7 @@ import { appendPlanned } from "../store/stream-end.ts";
 
 export type SecretPort = Readonly<{ newSecret(): string; newName(): string; hashSecret(secret: string): Promise<string> }>;
 
-/** What is to stand for whom. Null limits: whatever the policies let the person do. */
+/** A new access for a person. Null limits: the policies alone limit it. */
 export type NewAccess = Readonly<{
   means: AccessMeans;
   person: string;
@@ -55,7 +55,7 @@ export const LINK_MS = 15 * 60_000;
 export const SIGN_IN_MS = 12 * 3_600_000;
 
 const KEY_WITHDRAWN = "the person's key was withdrawn";
-/** Why it does not count any more, for whoever shows it; null while it does. */
+/** Null while the access counts, otherwise why it does not. */
 export function explainLapse(access: Access, what: string, now: Millis): string | null {
   const why = accessEnd(access, now);
   if (why === null) return null;
@@ -151,7 +151,7 @@ const PREFIXES: Readonly<Record<AccessMeans, string>> = { key: "ogk", link: "ogl
 const MEANS: ReadonlyMap<string, AccessMeans> = new Map(Object.entries(PREFIXES).map(([means, prefix]) => [prefix, means as AccessMeans]));
 const TOKEN = /^(og[kls])_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
-/** What is in a token; null where it is none. */
+/** The parts of a token; null if the text is no token. */
 export function readToken(token: string): Readonly<{ means: AccessMeans; access: AccessId; secret: string }> | null {
   const [, prefix = "", name, secret] = TOKEN.exec(token) ?? [];
   const means = MEANS.get(prefix);

@@ -1,4 +1,4 @@
 import type { Principal } from "@orgate/core/vocab";
 
-/** On whose behalf a session runs, as the policies are told: nobody who is no person is taken for one of the same name. */
+/** The requester of a session as policies see it: a principal that is no person is never taken for a person of the same name. */
 export const requesterName = ({ kind, id }: Principal): string => (kind === "user" ? id : `${kind}:${id}`);

@@ -96,7 +96,7 @@ type Row = Readonly<Record<string, unknown>>;
 const orNull = <T>(value: unknown, to: (n: number) => T): T | null => (value === null ? null : to(Number(value)));
 const text = (value: unknown): string | null => (value === null ? null : String(value));
 
-/** What this file wrote it reads: bodies and labels were checked before they came in. */
+/** Reads back what this file wrote: bodies and labels were checked before they were stored. */
 export function toStoredItem(row: Row): StoredItem {
   const stream = text(row["stream"]);
   const by = text(row["superseded_by"]);

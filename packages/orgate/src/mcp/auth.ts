@@ -27,13 +27,13 @@ import { type ProtocolEra, versionOptions } from "./protocol-versions.ts";
 type Sdk = typeof import("@modelcontextprotocol/client");
 type Http = Extract<McpTransport, { kind: "http" }>;
 
-/** What is known of one sign-in. */
+/** The stored state of one sign-in. */
 type Kept = Readonly<{
   client?: StoredOAuthClientInformation;
   tokens?: StoredOAuthTokens;
   discovery?: OAuthDiscoveryState;
   redirectUrl?: string;
-  /** What the server asked for beyond what it was given: asked for at the next sign-in. */
+  /** Scopes that the server asked for and did not get: requested at the next sign-in. */
   wanted?: string;
 }>;
 

@@ -1,5 +1,5 @@
 /**
- * What an MCP server offers, as data: read, bounded, named, compared. Pure.
+ * The catalogue of an MCP server as data: read, bounded, named, compared. Pure.
  *
  * T-34 A description is a stranger's: hidden characters are escaped, hidden markup is taken out, and it is cut to a length; where it cannot be
  *      made harmless (in names, in fixed values) its tool is refused. No policy sees a word of it (rule 7).
@@ -18,13 +18,13 @@ import {
 } from "@orgate/core";
 import * as z from "zod";
 
-/** As the server said it, less what nobody uses. */
+/** A tool as the server describes it, without fields that nobody uses. */
 export type OfferedTool = Readonly<{
   name: string;
   description: string;
   inputSchema: JsonObject;
   outputSchema: JsonObject | null;
-  /** What the server says of itself (`readOnlyHint`): shown to people, used for nothing. */
+  /** The server's own hints (`readOnlyHint`): shown to people, never relied on. */
   hints: JsonObject;
 }>;
 export type Catalogue = Readonly<{ server: string; tools: readonly OfferedTool[] }>;
@@ -61,7 +61,7 @@ export function parseCatalogue(server: string, tools: readonly unknown[]): Catal
   return { server, tools: offered.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)) };
 }
 
-/** Everything that a person accepts, and nothing else. */
+/** Covers everything that a person accepts, and nothing else. */
 export const offeredDigest = (tool: OfferedTool, hash: Hash): Digest => digestJson(tool, hash);
 export const catalogueDigest = ({ tools }: Catalogue, hash: Hash): Digest => digestJson(tools, hash);
 
@@ -80,7 +80,7 @@ export type UsableTool = Readonly<{
   inputSchema: JsonObject;
   outputSchema: JsonObject | null;
 }>;
-/** What becomes of one offer. */
+/** One offered tool: usable, or the reason why not. */
 export type CatalogueEntry = Readonly<{ offered: OfferedTool; digest: Digest; name: string }> &
   (UsableTool | Readonly<{ kind: "refused"; reason: string }>);
 
@@ -138,7 +138,7 @@ const TAG = /<[a-z][^>]*>/gi;
 const HIDING = /\b(?:hidden|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0)/i;
 const LEFT_OUT = "[hidden markup left out]";
 
-/** What a person would not see is taken out or shown. Cut first: however long a server's words are, to read them takes no longer (T-34). */
+/** Removes or shows characters that a person would not see. Cuts first: a longer text takes no longer to clean (T-34). */
 export function cleanText(text: string, limit: number): string {
   const shown = truncate(text, limit * 2)
     .replaceAll(MARKUP, LEFT_OUT)

@@ -26,7 +26,7 @@ const override = z.strictObject({
   riskTier: z.enum(["low", "medium", "high"]).exactOptional(),
   /** A person is asked before each call. */
   humanApproval: z.boolean().exactOptional(),
-  /** What a call touches: this argument, as this type. */
+  /** The resource of a call: this argument, as this type. */
   resource: z.strictObject({ type: z.string(), arg: z.string() }).exactOptional(),
   timeoutMs: z.int().min(1).exactOptional(),
   maxCents: z.number().min(0).exactOptional(),
@@ -41,7 +41,7 @@ const override = z.strictObject({
   markup: z.enum(["clean", "keep"]).exactOptional(),
 });
 
-/** What the person says of a tool, against the strictest that it could be. `*` speaks for all tools of the server. */
+/** A person's settings for a tool, in place of the strictest defaults. `*`: all tools of the server. */
 export type ToolOverride = Readonly<z.infer<typeof override>>;
 
 export type McpTransport =
@@ -252,7 +252,7 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 /** Ready to be started; `hide` takes what must not be seen out of any text. */
 export type Launch = Readonly<{ transport: McpTransport; hide(text: string): string }>;
 
-/** What a server's entry takes from the environment, by name: whoever trusts it is shown them. */
+/** Names of the environment variables that a server's entry uses: shown to the person who trusts it. */
 export const listVariables = (transport: McpTransport): readonly string[] => [
   ...new Set(textsOf(transport).flatMap((text) => [...text.matchAll(VARIABLE)].map(([, name = ""]) => name))),
 ];

@@ -8,7 +8,7 @@ import type { McpServer } from "./config.ts";
 import { type McpLink, mcpLink } from "./link.ts";
 import { mcpTool } from "./tools.ts";
 
-/** What a server may be called with: its entry, and the catalogue that was accepted of it. */
+/** A server that may be called: its entry, and the catalogue that was accepted. */
 export type OpenServer = Readonly<{ server: McpServer; accepted: Catalogue }>;
 export type RefusedTool = Readonly<{ /** As the server calls it. */ tool: string; name: string; reason: string }>;
 export type ServerTools = Readonly<{ tools: readonly Tool[]; refused: readonly RefusedTool[] }>;

@@ -28,14 +28,14 @@ export type McpOptions = McpSettings &
   Readonly<{
     /** By name, each as `mcpServers` of `.mcp.json` has it. */
     servers: Readonly<Record<string, JsonObject>>;
-    /** What was accepted of each, by name: as `listOfferedTools` returned it and somebody looked at it. Kept in a file beside the code. */
+    /** Accepted catalogues by server, as `listOfferedTools` returned them and a person reviewed them. Keep them in a file beside the code. */
     accepted: Readonly<Record<string, Catalogue>>;
   }>;
 
 export type Mcp = Readonly<{
   /** Of what was accepted of a server: for `tools` of an agent. Throws where it is no server of these. */
   tools(server: string): readonly Tool[];
-  /** What was accepted and cannot be used, with the reason. */
+  /** Accepted tools that cannot be used, with the reason. */
   refused(server: string): ServerTools["refused"];
   close(): Promise<void>;
 }>;

@@ -24,7 +24,7 @@ import { readMcpAnswer } from "./result.ts";
 
 export type LinkOptions = Readonly<{
   server: McpServer;
-  /** What a person accepted; null: nothing. */
+  /** The accepted catalogue; null if a person accepted none. */
   accepted: Catalogue | null;
   env: Env;
   settings: McpClientSettings;
@@ -41,7 +41,7 @@ export type CallOptions = Readonly<{
 export type McpLink = Readonly<{
   server: McpServer;
   call(invocation: Omit<McpInvocation, "kind" | "server">, options: CallOptions): Promise<InvocationResult>;
-  /** What it offers now. Throws an `Error` with the reason where it cannot be asked. */
+  /** The catalogue that the server offers now. Throws an `Error` with the reason if it cannot be asked. */
   catalogue(signal: AbortSignal): Promise<Catalogue>;
   /** Why a tool cannot be called, as far as is known; null: nothing is known against it. */
   objection(tool: string): string | null;
@@ -323,7 +323,7 @@ type Trouble = Readonly<{ kind: "again" | "answered" | "lost" | "not-sent"; deta
 /** Nobody was there to take it. */
 const NOBODY = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "NOT_CONNECTED"]);
 
-/** What became of a call that was handed over. In doubt it was sent. */
+/** The outcome of a call that was handed over. In doubt it was sent. */
 function callTrouble(error: unknown, launch: Launch, connection: McpConnection): Trouble {
   const detail = truncate(launch.hide(wordsOf(error)), 2_000);
   const code: unknown = typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;

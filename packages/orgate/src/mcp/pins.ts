@@ -10,7 +10,7 @@ import { readTextFile } from "../files/text-file.ts";
 import { type Catalogue, catalogueDigest, type OfferedTool } from "./catalogue.ts";
 
 const MAX_BYTES = 64 * 1024 * 1024;
-/** What trust in a catalogue is given to. */
+/** The subject of trust in a catalogue. */
 export const toolsSubject = (server: string): string => `mcp-tools:${server}`;
 
 const object = z.record(z.string(), z.json());

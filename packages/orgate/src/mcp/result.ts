@@ -1,5 +1,5 @@
 /**
- * What an MCP tool answered, as JSON for the journal and the model.
+ * The answer of an MCP tool as JSON for the journal and the model.
  *
  * T-38 Text is kept, structured content is kept as it is, pictures, sounds and files are told by kind, size and digest; nothing is larger than
  *      its limit; `isError` is a failure that the tool itself returned.

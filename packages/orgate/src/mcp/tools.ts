@@ -62,7 +62,7 @@ export function mcpTool(reading: CatalogueEntry & UsableTool, link: McpLink): To
   }
 }
 
-/** What a server says of its results is a promise to us; one that cannot be checked is not worth refusing the tool for: they are untrusted either way. */
+/** A server's output schema is only a promise. One that cannot be checked is no reason to refuse the tool: results are untrusted either way. */
 function withOutput(define: (output: UsableTool["outputSchema"]) => Tool, schema: NonNullable<UsableTool["outputSchema"]>): Tool {
   try {
     return define(schema);

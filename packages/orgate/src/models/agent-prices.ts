@@ -2,7 +2,7 @@ import type { Prices } from "@orgate/core";
 
 export type PriceList = Readonly<Record<string, Prices>>;
 
-/** What the agent says, and for models that it says nothing of what the project says; null: nobody says anything. */
+/** The agent's prices, then the project's for models that the agent does not price; null if neither has any. */
 export function findAgentPrices(
   models: readonly string[],
   own: PriceList | Prices | undefined,

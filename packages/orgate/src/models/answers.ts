@@ -39,7 +39,7 @@ export function withAnswerWay(model: Model, { tools, answers, answerTool }: Answ
   return answersByCall(calling, byCall);
 }
 
-/** What is wrong is not told by these words, only what may be done about it: an unknown wording goes without the advice. */
+/** The error itself is never derived from these words, only the advice: an unknown wording goes without it. */
 const TOOLLESS = /does not support tools|endpoints found that support tool use/i;
 
 function advising(model: Model): Model {
@@ -94,7 +94,7 @@ export function isStrict(schema: Json, isMap = false): boolean {
     return false;
   return Object.entries(schema).every(([key, one]: [string, Json]) => VALUES.has(key) || isStrict(one, MAPS.has(key)));
 }
-/** What such a provider does not take. */
+/** Keywords that such a provider refuses. */
 const LOOSE =
   "allOf oneOf not if propertyNames minProperties maxProperties uniqueItems contains prefixItems minLength maxLength default examples".split(
     " ",

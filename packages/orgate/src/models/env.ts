@@ -1,4 +1,4 @@
-/** What the environment says: the process's own, and below it the project's `.env`, read by Node's parser. Never stored, never changed. */
+/** Reads settings from the environment: the process's own, then the project's `.env` by Node's parser. Never stored, never changed. */
 
 import { join } from "node:path";
 import { parseEnv } from "node:util";

@@ -1,5 +1,5 @@
 /**
- * What went wrong with a model call, told by types: status codes, error codes of the system, classes with a mark. No message is ever matched.
+ * Classifies failures of model calls by type: status codes, system error codes, marked classes. No message text is ever matched.
  *
  * M-6 One notion of a transient error: 408, 429, 500, 502, 503, 504, 529, an overload, a connection reset or refused, a time-out. It carries
  *     the status and how long the provider asks to be left alone.
@@ -22,7 +22,7 @@ export type ModelTrouble = Readonly<{
   unreached?: boolean;
 }>;
 
-/** What the adapter knows of the call beside the error. */
+/** Facts about the call beside the error. */
 export type FaultContext = Readonly<{
   /** The status of the answer, once there is one; null where the model does not go through our own fetch. */
   status: number | null;
@@ -199,7 +199,7 @@ function codeOf(error: unknown): string | null {
   return /^(E[A-Z]|UND_ERR_|HPE_|CERT_|ERR_TLS_|DEPTH_|SELF_|UNABLE_)/.test(error.code) ? error.code : null;
 }
 
-/** What the system called it; null where it was not the system. */
+/** The system's error code; null if the error is not the system's. */
 export const findSystemCode = (error: unknown): string | null => inChain(error, codeOf);
 
 const isMalformed = (error: unknown): true | null =>

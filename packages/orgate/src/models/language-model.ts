@@ -20,7 +20,7 @@ import { type Pieces, readPieces } from "./stream-pieces.ts";
 import { type Patience, type Watchdog, watchdog } from "./watchdog.ts";
 import type { Wire } from "./wire.ts";
 
-/** What the AI SDK's packages make. */
+/** A model of the AI SDK's packages. */
 export type AnyLanguageModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
 
 /** As much of the interface as is used, and as little as is believed. The options are valid in all versions. */
@@ -32,7 +32,7 @@ type Speaker = Readonly<{
 export type LanguageModelOptions = Readonly<{
   /** `provider/name`, as policies and the journal know it; made from what the model says of itself unless given. */
   id?: string;
-  /** What the provider is told beside the request, by provider: `{ anthropic: { thinking: … } }`. */
+  /** Further settings for the provider, by provider: `{ anthropic: { thinking: … } }`. */
   providerOptions?: Readonly<Record<string, JsonObject>>;
   patience?: Partial<Patience>;
   /** Whether what stays the same is marked for the provider's cache, where that is Anthropic's; it is unless said. */
@@ -48,7 +48,7 @@ export type LanguageModelOptions = Readonly<{
   now?: () => number;
 }>;
 
-/** What our own providers add: they know their packages, and watch their own wire. */
+/** Hooks of our own providers: they know their packages, and watch their own wire. */
 export type ProviderHooks = Readonly<{
   exactArguments: boolean;
   flagsErrors: boolean;

@@ -28,14 +28,13 @@ export function createModelLookup(settings: ModelSettings): (agent: Named) => Mo
   };
 }
 
-/** What `namedModel` may be told. */
 export type NamedModelOptions = Readonly<{ modelOptions?: Agent["modelOptions"]; env?: Env /** With a `.env` in it. */; folder?: string }>;
 
 /** The model of `provider/name` as a runtime makes it: to be put inside another, or asked by itself. */
 export const namedModel = (model: string, { modelOptions = {}, env = process.env, folder }: NamedModelOptions = {}): Model =>
   createModelLookup(readModelSettings(env, folder ?? null))({ model, modelOptions });
 
-/** What the agent's own model is told beside the request means nothing to another provider's. */
+/** Drops the agent's `modelOptions`: they mean nothing to another provider. */
 export function withModel(agent: Agent, model: string): Agent {
   const isSame = model.split("/")[0] === agent.model.split("/")[0];
   return {

@@ -56,7 +56,7 @@ export async function probeProvider(provider: string, base: string, key: string 
   } catch (error) {
     if (error instanceof SyntaxError) return no("its answer is no JSON"); // whose own message quotes a piece of it
     if (error instanceof DOMException) return no(`it does not answer within ${PATIENCE_MS / 1_000} s`);
-    // What a server says of itself (a type, a body that is no JSON) may repeat what it was sent.
+    // A server's own text (a type, a body that is no JSON) may repeat the request, key included.
     return no(redactor(key === null ? [] : [key])(classifyTrouble(error, { status: null, begun: false, now: 0 }).detail));
   }
 }

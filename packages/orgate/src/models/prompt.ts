@@ -31,7 +31,7 @@ export type PromptOptions = Readonly<{
   exactArguments: boolean;
   /** The wire has a flag for a result that is an error. Without one its text says so, as ours always does, and is sent as it stands. */
   flagsErrors: boolean;
-  /** What the wire takes for the id of a call; one that another provider gave may be none. Null: anything. */
+  /** The form of call ids that the wire accepts; an id of another provider may not have it. Null: any. */
   callIds: RegExp | null;
   /** Takes the instructions and what stands beside them apart; otherwise they are one text. */
   splitsSystem: boolean;
@@ -175,7 +175,7 @@ function toContent(part: Part, wire: Wire): Content {
   }
 }
 
-/** What is no object is wrapped: providers take nothing else, and the model should see what it wrote. */
+/** Wraps arguments that are no object: providers accept nothing else, and the model should see what it wrote. */
 function inputOf({ args, text }: Extract<Part, { kind: "call" }>, exact: boolean): unknown {
   if (args.kind === "not-json" || !isObject(args.value)) return { rawInvalidInput: text };
   return exact && text.trim() !== "" ? text : copy(args.value);

@@ -16,7 +16,7 @@ import type { FileWire } from "./prompt.ts";
 import { collectDetails, readThoughts, type Thoughts } from "./thoughts.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
-/** What a provider is made with. */
+/** Settings that a provider is created with. */
 type Ready = Readonly<{ name: string; key: string | null; base: string }>;
 
 type Provider = Readonly<{
@@ -28,17 +28,17 @@ type Provider = Readonly<{
   base: Readonly<{ variable: string; usual: string | null /** What an address without a path lacks. */; path: string }>;
   /** Its wire has a flag for a result that is an error. */
   flagsErrors: boolean;
-  /** What it takes for the id of a call; null: anything. A reply of another provider's may stand in the conversation. */
+  /** The form of call ids that it accepts; null: any. The conversation may hold replies of another provider. */
   callIds: RegExp | null;
   /** The tool that its package would add for a structured answer, without looking whether there is one of that name; null: none. */
   answerTool: string | null;
   /** It takes several system texts. Of those who imitate OpenAI many take one, and only as the first message: theirs is one text. */
   splitsSystem: boolean;
-  /** What it takes of files, and where it wants them. */
+  /** Which files it accepts, and where in the request. */
   files: Omit<FileWire, "tagged">;
   /** The kinds of event that its package reads, where it takes any other for an error. */
   events: readonly string[];
-  /** What it is told unless the agent says otherwise. */
+  /** Default settings; the agent's own win. */
   options: Readonly<Record<string, JsonObject>>;
   /** Options of its package that an agent may not use. */
   closed: readonly string[];
@@ -239,7 +239,7 @@ const thinkingKind = z.object({ thinking: z.object({ type: z.enum(["enabled", "a
 const USUAL_BUDGET = 1_024;
 const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.number().default(USUAL_BUDGET) }) });
 
-/** What an agent's `modelOptions` may say of a provider's model. */
+/** An agent's `modelOptions` for a provider's model. */
 const optionsSchema = z.strictObject({
   /** By provider, as its package has them: `{ anthropic: { thinking: { type: "enabled", budgetTokens: 2048 } } }`. */
   providerOptions: z.record(z.string(), z.record(z.string(), z.json())).default({}),
@@ -254,7 +254,7 @@ const optionsSchema = z.strictObject({
   promptCache: z.boolean().default(true),
 });
 
-/** What a project begins with has them. */
+/** New projects have these. */
 const RULES = "`rules` are for `offline/…` models: take them out of `modelOptions`";
 
 /** Enough to tell settings of one machine apart, too little to find a key by. */

@@ -7,7 +7,7 @@ import type { Json } from "@orgate/core";
 const SHORTEST = 6;
 const GONE = "[key]";
 
-/** What looks like a key, wherever it comes from: the providers' own prefixes, and whatever follows the name of a header that carries one. */
+/** Texts that look like a key: the providers' own prefixes, and the value of a header that carries one. */
 const LIKELY: readonly RegExp[] = [
   /\b(?:sk|rk|pk|xai|gsk|hf|or)[-_][A-Za-z0-9_-]{12,}/g,
   /\bAIza[A-Za-z0-9_-]{16,}/g,
@@ -17,7 +17,7 @@ const LIKELY: readonly RegExp[] = [
   /(\/\/)[^/\s:@]+:[^/\s@]+@/g,
 ];
 
-/** What people write where a server wants a key and looks at none: words that stand in many texts, and are nobody's secret. */
+/** Placeholders that people write for servers which want some key: common words, and no secrets. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set(
   "ollama lm-studio lmstudio llama.cpp llamacpp vllm local none empty dummy fake token secret key api-key apikey placeholder not-needed no-key-required sk-no-key-required".split(
     " ",

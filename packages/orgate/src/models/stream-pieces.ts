@@ -228,7 +228,7 @@ function mark(part: Open, { providerMetadata }: Piece): void {
 // ── how it ended ──
 
 const BROKEN: ReadonlySet<string> = new Set(["interrupted", "error"]);
-/** What a model's own refusal is called; filters have many names. Null: OpenAI reports one as completed. */
+/** The name of a model's own refusal; filters have many names. Null: OpenAI reports one as completed. */
 const REFUSALS: ReadonlySet<string | null> = new Set([null, "refusal", "stop", "completed"]);
 
 /** An object since version 3, a word before. */

@@ -26,7 +26,7 @@ function renamed(message: Body, { field, details }: Thoughts): Body {
 type Block = Record<string, Json>;
 type Collected = { openrouter: { reasoning_details: Block[] } };
 
-/** What a stream says of them, which comes in pieces: those of one block, one after the other, are one. */
+/** Collects them from a stream: consecutive pieces of one block are joined. */
 export function collectDetails(): { processChunk(chunk: unknown): void; buildMetadata(): Collected | undefined } {
   const blocks: Block[] = [];
   return {

@@ -8,7 +8,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { findSystemCode, WireTrouble } from "./fault.ts";
 
-/** What a call's fetch tells whoever watches it. */
+/** Reports of a call's fetch to its watcher. */
 export type Wire = Readonly<{ beat(): void; answered(status: number): void }>;
 
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-/** What an argument must be, and a fault that names the argument which is not: plain JavaScript has no compiler to say so. */
+/** Checks of arguments, with a fault that names the wrong one: plain JavaScript has no compiler to say so. */
 import { FaultError } from "@orgate/core/vocab";
 
 /** Null when the value fits, otherwise what is wrong and where. */

@@ -1,9 +1,9 @@
 /**
- * Counters and gauges, the same in JSON and in Prometheus' own text.
+ * Counters and gauges, the same in JSON and as Prometheus text.
  *
- * W-30 what agents do is counted from the journal, once each, whichever process did it, from the start of the server on; what stands is looked up when asked.
- * W-9 a caller is shown the figures of the agents that it may see; those of the server itself only where it may see the project.
- * W-30 no value of a label comes from what models or people say, so that there are never more series than agents, tools, models, routes and endings.
+ * W-30 Acts of agents are counted from the journal, once each, whichever process did them, from the start of the server; gauges are read when somebody asks.
+ * W-9 A caller sees the figures of agents that it may see; those of the server itself only if it may see the project.
+ * W-30 No label's value comes from text of models or people: there are never more series than agents, tools, models, routes and endings.
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -26,7 +26,7 @@ export type Metrics = Readonly<{
   close(): void;
 }>;
 
-export type MetricsNeed = Readonly<{
+export type MetricsOptions = Readonly<{
   runtime: Runtime;
   log: Log;
   gauges(): Readonly<Record<string, readonly [number, string]>>;
@@ -36,7 +36,7 @@ const BUCKETS_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000
 const MOST_SERIES = 5_000;
 const MOST_SESSIONS = 20_000;
 
-export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
+export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
   const counters = new Map<string, Counter>();
   const stop = new AbortController();
   const lag = monitorEventLoopDelay({ resolution: 20 });
@@ -61,49 +61,21 @@ export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
     return known.has(found) ? found : "(gone)";
   }
 
-  async function heard(entry: Entry): Promise<void> {
+  async function count(entry: Entry): Promise<void> {
     const agent = await agentOf(entry.stream);
     if (agent === null) return;
     for (const { name, help, labels, by = 1 } of countsIn(entry)) counter(name, help).add({ agent, ...labels }, by);
-    told(log, agent, entry);
+    logTurn(log, agent, entry);
   }
 
-  /** It reads the journal at its own pace. */
+  /** Reads the journal at its own pace. */
   async function follow(): Promise<void> {
     for await (const one of runtime.subscribe({ all: true }, { after: "now", signal: stop.signal }))
-      if (one.kind === "entry") await heard(one.entry);
+      if (one.kind === "entry") await count(one.entry);
   }
   void follow().catch((error: unknown) => {
     if (!stop.signal.aborted) log("error", "metrics.stopped", { error: errorMessage(error) });
   });
-
-  async function standing(): Promise<readonly Metric[]> {
-    const questions = new Map<string, number>();
-    const read = (last: ListedApproval | null, most: number) => runtime.approvals.list({ after: last?.arrival ?? 0, most });
-    for await (const { agent } of eachRow(read)) questions.set(agent, (questions.get(agent) ?? 0) + 1);
-    const sessions = runtime.place.store.tally().map(({ agent, state, count }) => sample({ agent, state }, count));
-    const memory = process.memoryUsage();
-    const server: Readonly<Record<string, readonly [number, string]>> = {
-      ...gauges(),
-      orgate_event_loop_delay_p99_ms: [
-        lag.percentile(99) / 1e6,
-        "How late the event loop was, at the 99th percentile since the last look.",
-      ],
-      orgate_memory_rss_bytes: [memory.rss, "Memory of the process."],
-      orgate_memory_heap_bytes: [memory.heapUsed, "Of it, what its own objects use."],
-    };
-    lag.reset();
-    return [
-      { name: "orgate_sessions", help: "Sessions, by agent and state.", type: "gauge", samples: sessions },
-      {
-        name: "orgate_open_questions",
-        help: "Questions that wait for a person.",
-        type: "gauge",
-        samples: [...questions].map(([agent, count]) => sample({ agent }, count)),
-      },
-      ...Object.entries(server).map(([name, [value, help]]): Metric => ({ name, help, type: "gauge", samples: [sample({}, value)] })),
-    ];
-  }
 
   return {
     request({ route, method, status, ms }) {
@@ -113,7 +85,7 @@ export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
     async shown({ sees, may }) {
       const whole = may(act("observe", "project"));
       const isShown = ({ labels }: Sample): boolean => (labels.agent === undefined ? whole : sees(labels.agent));
-      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...(await standing())];
+      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...(await readGauges({ runtime, gauges }, lag))];
       return all.map((metric) => ({ ...metric, samples: metric.samples.filter(isShown) })).filter(({ samples }) => samples.length > 0);
     },
     close() {
@@ -123,6 +95,35 @@ export function openMetrics({ runtime, log, gauges }: MetricsNeed): Metrics {
   };
 }
 const METHODS = new Set(["GET", "POST"]);
+
+/** Values that are read when somebody asks. */
+async function readGauges(
+  { runtime, gauges }: Pick<MetricsOptions, "runtime" | "gauges">,
+  lag: ReturnType<typeof monitorEventLoopDelay>,
+): Promise<readonly Metric[]> {
+  const questions = new Map<string, number>();
+  const read = (last: ListedApproval | null, most: number) => runtime.approvals.list({ after: last?.arrival ?? 0, most });
+  for await (const { agent } of eachRow(read)) questions.set(agent, (questions.get(agent) ?? 0) + 1);
+  const sessions = runtime.place.store.tally().map(({ agent, state, count }) => sample({ agent, state }, count));
+  const memory = process.memoryUsage();
+  const server: Readonly<Record<string, readonly [number, string]>> = {
+    ...gauges(),
+    orgate_event_loop_delay_p99_ms: [lag.percentile(99) / 1e6, "How late the event loop was, at the 99th percentile since the last look."],
+    orgate_memory_rss_bytes: [memory.rss, "Memory of the process."],
+    orgate_memory_heap_bytes: [memory.heapUsed, "Of it, what its own objects use."],
+  };
+  lag.reset();
+  return [
+    { name: "orgate_sessions", help: "Sessions, by agent and state.", type: "gauge", samples: sessions },
+    {
+      name: "orgate_open_questions",
+      help: "Questions that wait for a person.",
+      type: "gauge",
+      samples: [...questions].map(([agent, count]) => sample({ agent }, count)),
+    },
+    ...Object.entries(server).map(([name, [value, help]]): Metric => ({ name, help, type: "gauge", samples: [sample({}, value)] })),
+  ];
+}
 
 type Count = Readonly<{ name: string; help: string; labels: Labels; by?: number }>;
 
@@ -154,8 +155,8 @@ function countsIn({ event: e }: Entry): readonly Count[] {
   }
 }
 
-/** Turns in the log: when they begin and what they took. */
-function told(log: Log, agent: string, { stream, event: e }: Entry): void {
+/** Logs the start of each turn, and its end with what it used. */
+function logTurn(log: Log, agent: string, { stream, event: e }: Entry): void {
   if (e.kind === "turn.started") log("info", "turn.started", { session: stream, agent, turn: e.turn, intent: e.intent });
   if (e.kind !== "turn.ended") return;
   const tokens = e.usage.input + e.usage.output;

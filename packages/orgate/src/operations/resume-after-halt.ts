@@ -1,26 +1,26 @@
 /**
- * What a halt kept from beginning. Words that come for an agent while its work is halted become entries and wait in their session, which is idle: no wish is
- * left in the inbox, and no turn wants driving, so nothing else would look at it again.
+ * Wakes sessions when a halt that held them back is lifted. Messages for a halted agent become entries and wait in their session, which is idle: the inbox
+ * holds no intent and no turn is open, so nothing else would wake the session again.
  *
- * Q-14 so does what a person answered while it was halted: its turn is open, and nobody drives it.
- * S-15 a session that cannot be read (erased, damaged) holds back none of the others.
+ * Q-14 The same is true of an answer given during a halt: its turn is open, and nobody drives it.
+ * S-15 A session that cannot be read (erased, damaged) does not hold back the others.
  */
 
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
 import type { Runtime } from "../runtime/api.ts";
 
-/** It held this scope from then on, and does no more. */
+/** A halt of this scope, in force since then, that was lifted. */
 type Lift = Readonly<{ scope: string; since: Millis }>;
 export type Lifting = Readonly<{ stop(): void }>;
 
 const PAGE = 500;
-/** At a start, which is not to wait for long journals: what was said before the last so many entries is begun by the next word to its session. */
+/** How far back a start looks, so that it does not wait for a long journal: older messages begin with the next message to their session. */
 const MOST_AT_START = 20_000;
-/** Clocks of several writers differ a little. */
+/** Clocks of several writers differ. */
 const SLACK_MS = 60_000;
 
-/** What may have happened in a session during a halt, and wait for its end. */
+/** Events that may happen in a session during a halt, and wait for its end. */
 const HELD_BACK: ReadonlySet<Entry["event"]["kind"]> = new Set(["input.queued", "approval.answered", "approval.expired"]);
 
 type Ports = Readonly<{
@@ -44,7 +44,7 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
   }
 
   async function look(): Promise<void> {
-    const lifts = new Map<string, Lift>(); // of one scope the last: what an earlier one let go has begun, or is held by this one too
+    const lifts = new Map<string, Lift>(); // the last lift of each scope: what an earlier one freed has begun, or this one holds it too
     for await (const entry of eachEntry(journal, HALT, seen)) {
       for (const lift of liftsIn(entry)) lifts.set(lift.scope, lift);
       seen = entry.seq;
@@ -55,7 +55,7 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
   }
 
   async function letGo({ scope, since }: Lift, least: number): Promise<void> {
-    for (const session of await heldSince(millis(since - SLACK_MS), least)) {
+    for (const session of await listHeldSince(journal, millis(since - SLACK_MS), least)) {
       try {
         if (await isHeldBack(session, scope)) wake(session);
       } catch (error) {
@@ -69,33 +69,6 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
     if (summary?.state === "running" || summary?.state === "waiting") return true; // an answer waits: whoever drives it looks at what still holds it
     if (summary?.state !== "idle" || (scope !== "all" && scope !== `agent:${summary.agent}`)) return false;
     return (await runtime.inspect.state(session)).followUps.length > 0;
-  }
-
-  /** Those to which something was said since then, whose turn was ended by a halt, or in which a person answered or an approval request expired. */
-  async function heldSince(since: Millis, least: number): Promise<ReadonlySet<SessionId>> {
-    const found = new Set<SessionId>();
-    for (let after = Math.max(await positionBefore(since), least, 0); ; ) {
-      const page = await journal.tail(after, PAGE);
-      for (const one of page) {
-        if (one.kind !== "entry" || !isSessionStream(one.stream)) continue;
-        const { event } = one.entry;
-        if (HELD_BACK.has(event.kind) || (event.kind === "turn.ended" && event.ending === "halted")) found.add(one.stream);
-      }
-      after = page.at(-1)?.position ?? after;
-      if (page.length < PAGE) return found;
-    }
-  }
-
-  /** Positions are in the order of time, or nearly. */
-  async function positionBefore(since: Millis): Promise<number> {
-    let [low, high] = [0, await journal.position()];
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const [one] = await journal.tail(middle, 1);
-      if (one !== undefined && one.at < since) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   let isLooking = false;
@@ -114,4 +87,33 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
   const stop = journal.watch((stream) => (stream === HALT || stream === null) && soon());
   soon();
   return { stop };
+}
+
+type HaltJournal = Runtime["place"]["store"]["journal"];
+
+/** Sessions in which, since then, a message was queued, a halt ended a turn, a person answered, or an approval request expired. */
+async function listHeldSince(journal: HaltJournal, since: Millis, least: number): Promise<ReadonlySet<SessionId>> {
+  const found = new Set<SessionId>();
+  for (let after = Math.max(await findPositionBefore(journal, since), least, 0); ; ) {
+    const page = await journal.tail(after, PAGE);
+    for (const one of page) {
+      if (one.kind !== "entry" || !isSessionStream(one.stream)) continue;
+      const { event } = one.entry;
+      if (HELD_BACK.has(event.kind) || (event.kind === "turn.ended" && event.ending === "halted")) found.add(one.stream);
+    }
+    after = page.at(-1)?.position ?? after;
+    if (page.length < PAGE) return found;
+  }
+}
+
+/** A binary search: positions are in the order of time, or nearly. */
+async function findPositionBefore(journal: HaltJournal, since: Millis): Promise<number> {
+  let [low, high] = [0, await journal.position()];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [one] = await journal.tail(middle, 1);
+    if (one !== undefined && one.at < since) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,5 +1,5 @@
 /**
- * What a change of agents and policies newly permits and newly forbids: the same requests, decided by both.
+ * Finds what a change of agents and policies newly permits and newly forbids: the same requests, decided by both.
  * Y-14 requests are those of both sides' decision tables, those at the values where a condition turns, and those that the journal has. Y-14 what reads otherwise is told even where no
  * request was found that it decides otherwise: nothing is called the same that is not.
  */
@@ -34,7 +34,7 @@ export type DecisionChange = Readonly<{
   /** How many requests were decided in the same way by the same policies. */
   alike: number;
 }>;
-/** What is written otherwise: a setting of an agent, or a policy that one side alone has. */
+/** A difference in the text: a setting of an agent, or a policy that only one side has. */
 export type RewrittenPolicy = Readonly<{ agent: string | null; what: string; before: string | null; after: string | null }>;
 export type AgentDifferences = Readonly<{
   permits: readonly DecisionChange[];
@@ -87,7 +87,7 @@ export function compareSides(before: DiffSide, after: DiffSide, history: readonl
   };
 }
 
-/** What an agent does not have, it cannot do, whatever the policies say. */
+/** An agent cannot use what it does not have, whatever the policies say. */
 function decidedBy({ agents, loaded }: DiffSide, action: Action, facts: Facts): ComparedDecision {
   const agent = agents.find(({ name }) => name === facts.agent);
   const lacks = (reason: string): ComparedDecision => ({ verdict: "deny", because: [], reason, terms: null });
@@ -218,7 +218,7 @@ const seenOf = (history: readonly Request[], agent: string, tool: string): reado
     facts.agent === agent && action.kind === "call" && action.tool === tool && action.args !== null ? [action.args] : [],
   );
 
-/** What an agent does beside calling tools, and to what. */
+/** Acts of an agent beside tool calls, with their resources. */
 function actsOf(...sides: readonly (Agent | undefined)[]): Readonly<Record<string, ProbeOptions["resources"]>> {
   const both = sides.flatMap((agent) => (agent === undefined ? [] : [agent]));
   const of = (type: string, ids: readonly string[]) => [...new Set(ids)].map((id) => ({ type, id }));

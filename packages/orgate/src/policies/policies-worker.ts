@@ -12,7 +12,7 @@ import { loadRead, type PolicyReport, toPolicyWorld } from "./policy-load.ts";
 export type CheckedPolicies = Pick<PolicyReport, "problems" | "warnings" | "cases"> & Readonly<{ ok: boolean }>;
 export type PolicyCheckInput = Readonly<{ read: ReadFolder; place: PolicyFolderPath; agents: readonly Agent[]; groups: Groups }>;
 
-/** What a tool's own code makes of a case's arguments. */
+/** A case's arguments as the tool's own code reads them. */
 type Said = Readonly<{ checked: CheckedArgs; resource: Resource | null }>;
 type Sent = Readonly<{
   policies: Readonly<{ read: ReadFolder; place: PolicyFolderPath; cast: PolicyWorld; own: readonly Agent["policies"][] }>;

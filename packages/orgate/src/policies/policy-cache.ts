@@ -15,7 +15,7 @@ import { sha256 } from "../node/crypto.ts";
 
 const named = (what: Json): Digest => digestJson(what, sha256);
 
-/** What texts were read to be, by the person who runs this, and by which engine. */
+/** Parsed texts, by the person who runs this and by engine. */
 export type PolicyTextCache = Readonly<{ remembered: FileCache; cedar: string }>;
 export const NO_POLICY_CACHE: PolicyTextCache = { remembered: NO_FILE_CACHE, cedar: "" };
 

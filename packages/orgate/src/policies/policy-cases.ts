@@ -2,7 +2,7 @@ import { FaultError, type UserAct } from "@orgate/core";
 import { type Case, type LoadedPolicy, readUserAct } from "@orgate/core/gate";
 import { type PolicyFolderPath, readPolicyFolder } from "./policy-files.ts";
 
-/** What the decision tables beside policies ask. */
+/** Reads the cases of the decision tables beside policies. */
 export function readCases(place: PolicyFolderPath): readonly Case[] {
   const read = readPolicyFolder(place);
   return read.kind === "refused" ? [] : read.folder.tables.filter((t) => !t.shadow).flatMap((t) => t.cases.map(({ case: c }) => c));

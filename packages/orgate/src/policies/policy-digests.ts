@@ -1,4 +1,4 @@
-/** What the files of a set are named by. */
+/** Digests that name the files of a set. */
 import { type Digest, digestJson, type FileDigest } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
 import type { PolicyFolder } from "./policy-files.ts";

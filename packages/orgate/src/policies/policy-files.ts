@@ -48,7 +48,7 @@ const TABLE = ".cases.json";
 
 export type PolicyFolderPath = Readonly<{
   folder: string;
-  /** What it is called in messages and in the journal: `policies`. */
+  /** Its name in messages and in the journal: `policies`. */
   label: string;
   /** Links that lead out of here are refused. */
   within: string;

@@ -240,7 +240,7 @@ async function listed(journal: Reads, files: Digest): Promise<readonly FileDiges
   return text === null ? null : listPolicyFiles(text);
 }
 
-/** What lies below `policies/` of a set: rules of agents' own files are changed with their agents. */
+/** The files of a set below `policies/`: rules in agents' own files change with their agents. */
 export const listAppliableFiles = (files: readonly SetFile[]): readonly SetFile[] =>
   files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));
 

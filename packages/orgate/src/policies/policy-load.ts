@@ -48,11 +48,11 @@ export type PolicyOptions = Readonly<{
   surface: Surface;
   /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y-15). */
   only?: ReadonlySet<string>;
-  /** What could not be read of agents and tools: only what holds all the same is told, and no decision table is run. */
+  /** Agents and tools that could not be read: only problems that hold anyway are reported, and no decision table is run. */
   gaps?: Readonly<{ agents: boolean; tools: NonNullable<PolicyWorld["unknown"]> }>;
-  /** What was found good before; nothing unless said. */
+  /** Sets that passed before; none unless given. */
   checked?: CheckedCache;
-  /** What texts were read to be before; nothing unless said. */
+  /** Texts that were parsed before; none unless given. */
   read?: PolicyTextCache;
 }>;
 
@@ -64,7 +64,7 @@ export type PolicyReport = Readonly<{
   problems: readonly PolicyProblem[];
   warnings: readonly PolicyProblem[];
   cases: readonly CaseReport[];
-  /** What Cedar cannot type, and so no policy can read. */
+  /** Arguments that Cedar cannot type, so no policy can read them. */
   untyped: readonly Readonly<{ tool: string; path: string; why: string }>[];
 }>;
 
@@ -99,7 +99,7 @@ const NOTHING: PolicyReport = { problems: [], warnings: [], cases: [], untyped: 
 export const loadFolder = (options: PolicyOptions, engine: Engine): FolderLoad =>
   tryLoadRead(readPolicyFolder(options.place), options, engine);
 
-/** What a set is loaded with: who and what there is, and what the agents' own files say. */
+/** A set is loaded with the agents, tools and groups that exist, and with the agents' own files. */
 export type LoadOptions = Pick<PolicyOptions, "place" | "only" | "checked" | "read"> &
   Readonly<{ cast: PolicyWorld; agents: readonly Pick<Agent, "policies">[] }>;
 
@@ -164,7 +164,7 @@ export function loadRead(read: ReadFolder, options: LoadOptions, engine: Engine 
   return { kind: "loaded", loaded, report: { problems: [], warnings, cases, untyped } };
 }
 
-/** What the agents' own files say joins the set of every surface: each is about that one agent, and so decides nothing for others. */
+/** Rules in the agents' own files join the set of every surface: each is about its own agent, and decides nothing for others. */
 export function withAgents(folder: PolicyFolder, agents: LoadOptions["agents"], only?: PolicyOptions["only"]): PolicyFolder {
   // a case about an agent that was not read would be decided as of nobody, and fail
   const tried = new Set(folder.tables.flatMap(({ cases }) => cases.map(({ case: c }) => c.agent)));
@@ -191,7 +191,7 @@ function gateIn(gates: ReadonlyMap<Surface | null, CedarGate>, surface: Surface 
   return gate;
 }
 
-/** What would be decided with the shadow policies in force; made only when a table wants to know. */
+/** The gate with shadow policies in force; created only when a table asks for it. */
 function trialsOf(
   sets: readonly Readonly<{ surface: Surface | null; set: PolicySet }>[],
   tables: readonly FoundTable[],
@@ -285,7 +285,7 @@ function toolsOf(agents: readonly Agent[]): readonly Tool[] {
   return [...tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What the runtime makes for each agent has the same action, and a basis of its own. */
+/** Tools that the runtime creates for each agent share an action, and have a basis each. */
 function sharedFacts(tool: Tool): JsonObject {
   const { name, inputSchema, effects, resourceTypes, basis } = tool;
   // labels are of its output, and an agent may ask for more of them: no policy is checked against these

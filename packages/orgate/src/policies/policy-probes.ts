@@ -12,7 +12,7 @@ const MOST_PROBES = 2_000;
 /** Of one policy: all that it compares, taken together. */
 const MOST_OF_ONE = 256;
 
-/** What is tried for one agent and one tool of its, or what else it does. */
+/** Probes of one agent and one of its tools or other acts. */
 export type ProbeOptions = Readonly<{
   agent: string;
   tool: Tool | null;
@@ -22,7 +22,7 @@ export type ProbeOptions = Readonly<{
   policies: readonly LoadedPolicy[];
   /** Arguments that were seen before. */
   bases: readonly JsonObject[];
-  /** What it may be done to, where it is no tool. */
+  /** Resources of an act that is no tool call. */
   resources: readonly Readonly<{ type: string; id: string }>[];
   users: PolicyWorld["users"];
 }>;

@@ -56,7 +56,7 @@ export type RuntimeOptions = Readonly<{
   /** Where journal and keys lie. */
   directory: string;
   agents: readonly Agent[];
-  /** What decides: `cedarPolicies` reads a folder. Without policies nothing runs: there is no default that permits. */
+  /** Decides every action: `cedarPolicies` reads a folder. Without policies nothing runs: there is no default that permits. */
   gate: Gate;
   /** On whose behalf; a session may name another. */
   principal: Principal;
@@ -68,17 +68,17 @@ export type RuntimeOptions = Readonly<{
   synchronous?: "full" | "normal" | "off";
   /** The model of agents that name none: `provider/name`. */
   defaultModel?: string;
-  /** A model of one's own in place of the lookup by `provider/name`; `languageModel` makes one of any AI SDK model. */
+  /** Your own model in place of the lookup by `provider/name`; `languageModel` wraps any AI SDK model. */
   model?: (agent: Agent) => Model;
   /** Where keys and addresses of providers come from; `process.env` unless given. */
   env?: Env;
   /** The project's folder: its `.env` says what `env` does not. */
   folder?: string;
-  /** Is told when a question waits for a person; `webhook` sends it on. */
+  /** Called when an approval request waits for a person; `webhook` posts it. */
   notify?: Notify;
   /** The developer's own code around every turn, in order; an agent's own comes after it. */
   middleware?: readonly Middleware[];
-  /** What makes vectors of texts, for agents with knowledge: `provider/model`, or a maker of one's own. Without it, words alone are searched. */
+  /** Embeds texts for agents with knowledge: `provider/model`, or your own embedder. Without it, search uses words alone. */
   embedding?: string | Embedder;
   /** Named in notices. */
   project?: string;
@@ -113,7 +113,7 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   limits?: Partial<Limits>;
   /** Runs this session on another model from this turn on, whatever its agent names: `provider/name`. The journal keeps who chose it. */
   model?: string;
-  /** What this turn answers with, in place of what the agent says: any Standard Schema that can describe itself, or a JSON Schema. */
+  /** The schema of this turn's answer, in place of the agent's: any Standard Schema that can describe itself, or a JSON Schema. */
   output?: Out;
   /** How often an answer that does not fit is asked for again; 2 unless said. */
   outputRepairs?: number;
@@ -123,17 +123,17 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   on?: (live: Live) => void;
 }>;
 
-/** What a person says, with what is shown. */
+/** A person's message, with files. */
 export type MessageInput = Readonly<{ text: string; files?: readonly FileInput[] }>;
 
-/** Iterate for what happens as it happens, await `result` for what came of it. Either alone is enough. */
+/** Iterate to follow it live, await `result` for its result. Either alone is enough. */
 export type Run<Value = Json> = AsyncIterable<Live> & Readonly<{ result: Promise<RunResult<Value>> }>;
 
 export type CompletedRun<Value = Json> = RunResult<Value> & Readonly<{ events: readonly Entry[] }>;
 
-/** By name; or itself, and then the type of what it answers with is known. */
+/** An agent by name, or the agent itself: then the type of its answer is known. */
 export type AgentRef<Value = unknown> = string | Agent<Value>;
-/** What a run answers with: by its own schema, else by its agent's. */
+/** The type of a run's answer: by its own schema, else by its agent's. */
 export type ValueOf<Out extends Schema | undefined, Value> = Out extends Schema ? AnswerOf<Out> : unknown extends Value ? Json : Value;
 
 export type Runtime = Readonly<{
@@ -147,9 +147,9 @@ export type Runtime = Readonly<{
     input: string,
     options?: RunOptions<Out>,
   ): Promise<CompletedRun<ValueOf<Out, Value>>>;
-  /** Takes a session up where it stands: after a crash, or when what it waited for has come. */
+  /** Continues a session: after a crash, or when what it waited for has come. */
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
-  /** Puts a wish into the session's inbox; whoever holds it turns it into an event. */
+  /** Puts an intent into the session's inbox; the process that holds the session turns it into an event. */
   wish(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
   followUp(session: SessionId, said: string | MessageInput, as: Person): Promise<IntentOutcome>;
@@ -168,25 +168,25 @@ export type Runtime = Readonly<{
   breakers: Breakers;
   deadLetters: DeadLetters;
   known: TrustedSets;
-  /** Takes labels off a session, for good reason: what it has seen does not count as that any more. Gated as `remove-label`. */
+  /** Removes labels from a session, with a reason. Gated as `remove-label`. */
   unlabel(labels: LabelRemoval, as: Person): Promise<IntentOutcome>;
-  /** Says what became of a call that nobody could tell of. */
+  /** Resolves the unknown outcome of a call. */
   resolve(unknown: ResolveOutcome, as: Person): Promise<IntentOutcome>;
   inspect: Inspect;
   place: OpenProjectStore;
   /**
-   * Leaves the turns in progress to whoever takes them up next: nothing more is begun here, what is in flight lands, and no turn is ended or cancelled.
+   * Leaves the turns in progress to the next process: nothing more begins here, calls in flight end, and no turn is ended or cancelled.
    * Resolves when no session is held any more; a tool that does not end keeps it waiting. `close` comes after it.
    */
   park(): Promise<void>;
   close(): Promise<void>;
 }>;
 
-/** What waits for people, and what they say. Whoever answers is signed for and stands under the same check as everybody (Q-11, Q-16, Q-25). */
+/** Approval requests and their answers. An answer is signed, and checked like any other (Q-11, Q-16, Q-25). */
 export type Approvals = Readonly<{
   /** In the order in which they were asked; a page of 100 unless told. Reads no session. */
   list(page?: Partial<ApprovalPage>): Promise<readonly ListedApproval[]>;
-  /** All there is to see before answering; null when it waits no more. */
+  /** Everything to check before answering; null if it no longer waits. */
   show(approval: string): Promise<ApprovalRequestView | null>;
   /** Bound to the digest that was shown. Throws `intent-refused` with the reason. */
   answer(answer: Omit<Extract<IntentBody, { kind: "answer" }>, "kind">, as: Person): Promise<IntentOutcome>;
@@ -195,7 +195,7 @@ export type Approvals = Readonly<{
   revoke(grant: GrantId, reason: string, as: Person): Promise<void>;
 }>;
 
-/** What keeps failing and is left alone (F-7, F-8, F-9). */
+/** Circuit breakers of tools, models and servers that keep failing (F-7, F-8, F-9). */
 export type Breakers = Readonly<{
   /** All that were ever changed, by name, as they stand now. */
   list(): Promise<readonly BreakerView[]>;
@@ -204,7 +204,7 @@ export type Breakers = Readonly<{
   reset(breaker: string, reason: string, as: Person): Promise<void>;
 }>;
 
-/** Calls that failed and were set aside (F-6). */
+/** Failed calls that wait for a person (F-6). */
 export type DeadLetters = Readonly<{
   /** In the order in which they were set aside; a page of 100 unless told. Reads no session. */
   list(page?: Partial<ApprovalPage>): Promise<readonly ListedDeadLetter[]>;
@@ -213,7 +213,7 @@ export type DeadLetters = Readonly<{
   dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<IntentOutcome>;
 }>;
 
-/** Trusted sets of the project: what targets are known (G-30). */
+/** Trusted values of the project, by set (G-30). */
 export type TrustedSets = Readonly<{
   /** By set and value; a page of 100 unless told. */
   list(page?: Partial<TrustedValuePage>): Promise<readonly TrustedValue[]>;
@@ -226,7 +226,7 @@ export type LabelRemoval = Readonly<{ session: SessionId; labels: readonly strin
 
 export type ResolveOutcome = Readonly<{ session: SessionId; call: CallId; as: Resolution; note?: string }>;
 
-/** `entry` is what it became, null while whoever holds the session has not taken it; `result` is of the turn, when it was driven on here. */
+/** `entry`: the event that the intent became; null until the session's holder takes it. `result`: of the turn, if it was driven here. */
 export type IntentOutcome = Readonly<{ entry: Entry | null; result: RunResult | null }>;
 
 export type Inspect = Readonly<{
@@ -240,7 +240,6 @@ export type Inspect = Readonly<{
   agents: readonly Agent[];
   /** Which set of policies decides now. */
   policies(): Digest;
-  /** What decides. */
   gate: Gate;
   head: OpenProjectStore["store"]["head"];
 }>;

@@ -1,9 +1,9 @@
 /**
- * From a signed intent to what became of it: a holder's socket, else a row in the inbox, else the session is taken and driven here.
+ * Delivers a signed intent: by the holder's socket, else as a row in the inbox, else the session is taken and driven here.
  *
- * W-1 an intent is durable before anybody is told that it was sent; delivering the same one again is one intent.
- * W-2 with no holder, or when the holder dies before it took the intent, whoever sent it takes the session up: a wish is not left lying.
- * W-1 what became of an intent is told from the journal: the event it became, or the reason of its refusal.
+ * W-1 An intent is durable before anybody learns that it was sent; delivering the same one again is one intent.
+ * W-2 With no holder, or when the holder dies before it takes the intent, the sender drives the session: no intent is left behind.
+ * W-1 The outcome of an intent is read from the journal: the event it became, or the reason of its refusal.
  */
 
 import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type Seq, type SessionId, seq } from "@orgate/core";
@@ -16,7 +16,7 @@ export type DeliveryRoute = "socket" | "row" | "own";
 export type DeliveryOutcome =
   | Readonly<{ kind: "became"; entry: Entry; way: DeliveryRoute }>
   | Readonly<{ kind: "refused"; reason: string }>
-  /** Durable, and not taken within the time given: whoever holds the session takes it when it can. */
+  /** Durable, but not taken within the time given: the session's holder takes it when it can. */
   | Readonly<{ kind: "pending" }>;
 
 export type IntentDelivery = Readonly<{
@@ -47,7 +47,7 @@ export async function deliver({ store, directory, intent, waitMs, takeOver }: In
     if (performance.now() >= nextTry) {
       if ((await takeOver()) === "drove") way = "own";
       nextTry = performance.now() + TAKE_OVER_EVERY_MS;
-      if (way === "own" && (await store.inbox.state(intent.id)) !== "taken") return { kind: "pending" }; // whoever drove here was stopped first
+      if (way === "own" && (await store.inbox.state(intent.id)) !== "taken") return { kind: "pending" }; // the drive was stopped first
       if (way === "own") continue;
     }
     if (performance.now() >= until) return { kind: "pending" };
@@ -68,7 +68,7 @@ async function lastSeq({ journal }: IntentDelivery["store"], session: SessionId)
   return (await journal.session(session))?.seq ?? seq(0);
 }
 
-/** It left the inbox in the commit of what it became, so that is there to be read. */
+/** The commit that took the intent from the inbox also wrote the event that it became. */
 async function found(
   { journal }: IntentDelivery["store"],
   { id, session }: Intent,
@@ -86,7 +86,7 @@ export function readIntentId(event: JournalEvent): IntentId | null {
   return "intent" in event ? event.intent : null;
 }
 
-/** The newest entry that is sought; null: none. Read from the end: what is sought is new, and a conversation may be long. */
+/** The newest entry that fits; null if there is none. Reads from the end: it is new, and a conversation may be long. */
 export async function findNewestEntry(
   journal: Pick<Journal, "read" | "session">,
   session: SessionId,

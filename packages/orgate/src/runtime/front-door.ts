@@ -1,4 +1,4 @@
-/** What every function of the library's front door needs to be called with: a wrong argument is one fault, before anything is done. */
+/** Checks the arguments of the library's front door: a wrong argument is one fault, before anything is done. */
 import { isModelName, SURFACES } from "@orgate/core";
 import {
   type ArgumentCheck,

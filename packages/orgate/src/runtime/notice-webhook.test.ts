@@ -69,7 +69,7 @@ test("Q-26 a notice arrives once, signed over its time and body; another secret,
   expect(got).toHaveLength(1);
   expect([one.id, JSON.parse(one.body)]).toEqual(["a_1", notice]);
   const at = 1_700_000_000_000;
-  const checks = (secret: string, header: string | undefined, body: string, now = at) => checkNotice(secret, header, body, now);
+  const checks = (secret: string, header: string | undefined, body: string, now = at) => checkNotice(secret, header, body, { nowMs: now });
   expect(checks(SECRET, one.signature, one.body)).toBe(true);
   expect([
     checks("another", one.signature, one.body),

@@ -28,7 +28,7 @@ export type WebhookOptions = Readonly<{
   backoffMs?: number;
   /** How long closing waits. */
   graceMs?: number;
-  /** More than so many under way, and a further one is given up at once. */
+  /** Maximum number of notices under way; a further one is dropped at once. */
   most?: number;
   now?: () => number;
 }>;
@@ -39,8 +39,10 @@ export const SIGNATURE_HEADER = "orgate-signature";
 export const signNotice = (secret: string, seconds: number, body: string): string =>
   `t=${seconds},v1=${createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex")}`;
 
+type NoticeTime = Readonly<{ nowMs: number; toleranceS?: number }>;
+
 /** For the receiver: whether this body was signed with the secret, not longer than `toleranceS` ago. */
-export function checkNotice(secret: string, header: string | undefined, body: string, nowMs: number, toleranceS = 300): boolean {
+export function checkNotice(secret: string, header: string | undefined, body: string, { nowMs, toleranceS = 300 }: NoticeTime): boolean {
   const m = /^t=(\d{1,12}),v1=[0-9a-f]{64}$/.exec(header ?? "");
   if (m === null || header === undefined) return false;
   const seconds = Number(m[1]);

@@ -41,7 +41,7 @@ test("Q-26 a run of the command line tells the project's webhook, signed, again 
   const { session, questions } = JSON.parse(run.stdout) as { session: string; questions: { approval: string; digest: string }[] };
   expect(got).toHaveLength(2);
   expect(got[0]?.body).toBe(got[1]?.body);
-  for (const { body, signature } of got) expect(checkNotice("s3cret", signature, body, Date.now())).toBe(true);
+  for (const { body, signature } of got) expect(checkNotice("s3cret", signature, body, { nowMs: Date.now() })).toBe(true);
   const [asked] = questions;
   expect(JSON.parse(got[1]?.body ?? "")).toMatchObject({
     project: "till",

@@ -24,7 +24,7 @@ export type NewSession = Readonly<{
   /** The caller's own: 1 to 128 printable characters, unique in the project. The same one again is the same session. */
   id?: string;
   labels?: readonly string[];
-  /** What was said before, elsewhere. */
+  /** The conversation so far, from elsewhere. */
   history?: readonly SaidInput[];
   principal?: Principal;
   /** Chosen for this session, whatever its agent names: `provider/name`. */

@@ -1,4 +1,4 @@
-/** Whose words a turn follows: whose session it is, who began the turn and steered it, and for a delegate everybody whose words the session above followed. */
+/** Finds the people whose words a turn follows: the session's principal, who started and steered the turn, and for a sub-agent those of the session above. */
 import { type Journal, type Principal, principalName, type SessionId, seq } from "@orgate/core";
 
 export type Speakers = Readonly<{ first: Principal /** Each once. */; people: readonly Principal[] }>;

@@ -1,6 +1,6 @@
 /**
- * Who was to work in a turn, as its journal tells: every delegation that was decided on, in that order, also one that was refused and never began.
- * S-17 that a turn completed says nothing of those who worked for it: each has an ending of its own.
+ * Lists the sub-agents of a turn from its journal: every delegation that was decided, in that order, also one that was refused and never began.
+ * S-17 A completed turn says nothing about its sub-agents: each has its own ending.
  */
 import type { CallId, Ending, Entry, Journal, JournalEvent, SessionId } from "@orgate/core";
 import { seq } from "@orgate/core";
@@ -23,7 +23,7 @@ export type SubAgentRun = Readonly<{
 
 const PAGE = 500;
 
-/** Of the turn that the entry `upTo` is of; null: of the last. No more is read than that turn has. */
+/** Those of the turn that the entry `upTo` belongs to; null: of the last turn. Reads no more than that turn. */
 export async function listSubAgentRuns(
   journal: Pick<Journal, "read" | "session">,
   session: SessionId,

@@ -8,7 +8,7 @@ import type { Position, WrittenEntry } from "@orgate/core/journal";
 import { openBell } from "../node/bell.ts";
 
 export type FollowOptions = Readonly<{
-  /** Go on after this entry (of one session) or position (of all): 0, from the start, unless told; `now` is where it stands. */
+  /** Continue after this entry (of one session) or position (of all). Default 0: from the start; `now`: from the end. */
   after?: number | "now";
   /** Ends it. */
   signal?: AbortSignal;
@@ -36,7 +36,7 @@ type Spoken = {
 
 export type LiveText = Readonly<{
   add(live: Live): void;
-  /** Nothing more is said in it by this process. */
+  /** This process writes no more in the session. */
   forget(session: SessionId): void;
   now(session: SessionId | null): ReadonlyMap<SessionId, Readonly<Spoken>>;
   watch(heard: (session: SessionId) => void): () => void;
@@ -77,7 +77,7 @@ export function openLiveText(): LiveText {
 }
 const ENDS_WORDS: ReadonlySet<Entry["event"]["kind"]> = new Set(["model.replied", "model.failed", "turn.ended", "hold.taken"]);
 
-/** What of the words a reader has been given. */
+/** Remembers what a reader has received, and returns what is new. */
 export function createTextCursor(): (now: ReturnType<LiveText["now"]>) => readonly TextPreview[] {
   const told = new Map<SessionId, Spoken>();
   return (now) => {

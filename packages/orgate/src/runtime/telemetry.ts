@@ -149,7 +149,7 @@ export function spanFold(): (entry: Entry, agent: AgentFacts) => Folded {
   };
 }
 
-/** What the conventions call a provider; any other has the name that it has here. */
+/** Names of providers in the conventions; others keep their own. */
 const PROVIDERS: Readonly<Record<string, string>> = { "openai-chat": "openai", google: "gcp.gemini" };
 function modelAttributes(model: string): readonly Attribute[] {
   const [provider = "", ...rest] = model.split("/");

@@ -205,7 +205,7 @@ const stepsOf = (path: string): readonly string[] =>
     .split(".")
     .filter((step) => step !== "");
 
-/** What the server answers at itself, and the console. */
+/** Paths of the server itself and the console. */
 const TAKEN = /^\/(?:$|api(?:\/|$)|ws(?:\/|$)|docs(?:\/|$)|sign-|livez$|readyz$|assets(?:\/|$)|index\.html$)/;
 const PATH = /^\/[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*$/;
 

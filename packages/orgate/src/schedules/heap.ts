@@ -6,7 +6,7 @@ export type Heap = Readonly<{
   set(name: string, at: Millis | null): void;
   /** When the first one is due. */
   first(): Millis | null;
-  /** Takes out those that are due by now, so many at the most. */
+  /** Removes and returns those that are due by now, at most `most`. */
   due(now: Millis, most: number): readonly string[];
   size(): number;
 }>;

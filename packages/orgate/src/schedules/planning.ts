@@ -1,8 +1,8 @@
 /**
- * What comes next for one schedule: how it stands and the time in, one step out. No I/O, so that every case is a line of a table.
+ * Chooses the next step of one schedule: state and time in, one step out. No I/O, so that every case is a line of a table.
  *
- * Z-5 while a firing is not over, the next is skipped, waits its turn, or runs beside it, so many at the most.
- * Z-5 what nobody was there for is skipped, made up for once with the latest, or each within a bound. One that is late by less than its grace is not missed.
+ * Z-5 While a firing has not ended, the next is skipped, queued, or runs beside it, up to a limit.
+ * Z-5 Missed due times are skipped, made up for once with the latest, or each within a bound. One that is late by less than its grace is not missed.
  * Rule: Z-7.
  */
 import { type FiredWhy, type Hash, type Millis, millis, type SkippedWhy } from "@orgate/core";
@@ -17,7 +17,7 @@ export type Step =
   | Readonly<{ kind: "skip"; first: Millis; last: Millis; count: number; why: SkippedWhy; detail: string }>;
 
 export const MOST_QUEUED = 100;
-/** Counting stops here: what it would tell beyond is not worth the walk. */
+/** Counting stops here: a larger number is not worth the time. */
 const MOST_COUNTED = 1_000;
 const RETRY_MS = 30_000;
 const MOST_RETRY_MS = 3_600_000;
@@ -43,15 +43,17 @@ export function nextStep(s: StandingSchedule, now: Millis, calendar: Calendar, h
   const firesAt = millis(dueAt + computeJitter(s.schedule, dueAt, spec.jitterMs, hash));
   if (firesAt > now) return { kind: "wait", until: retryAt === null ? firesAt : millis(Math.min(firesAt, retryAt)) };
   // Counted from the end of the jitter: one behind another whose jitter is longer is late, and nobody has missed it.
-  if (now - dueAt <= spec.jitterMs + spec.graceMs) return dispatch(s, dueAt, "due", hasRoom, () => dueBy(s, now, calendar, hash));
-  return missed(s, dueAt, now, calendar, hasRoom);
+  if (now - dueAt <= spec.jitterMs + spec.graceMs) return dispatch({ s, hasRoom }, dueAt, "due", () => dueBy(s, now, calendar, hash));
+  return makeUp({ s, hasRoom }, dueAt, now, calendar);
 }
 const NEVER: Step = Object.freeze({ kind: "wait", until: null });
 
 type Due = Readonly<{ last: Millis; count: number }>;
+/** `hasRoom`: another firing may begin now. */
+type Dispatched = Readonly<{ s: StandingSchedule; hasRoom: boolean }>;
 
-/** `upTo`: all that is due by now. What cannot be had is one entry, however many due times it is: a night with a long grace is not a night of entries. */
-function dispatch(s: StandingSchedule, dueAt: Millis, why: FiredWhy, hasRoom: boolean, upTo: () => Due): Step {
+/** `upTo`: all due times until now. Skipped ones are one entry, however many: a night with a long grace is not a night of entries. */
+function dispatch({ s, hasRoom }: Dispatched, dueAt: Millis, why: FiredWhy, upTo: () => Due): Step {
   if (hasRoom) return { kind: "fire", dueAt, attempt: 1, why };
   const waits = s.spec.overlap === "queue" || (why === "missed" && s.spec.missed === "all");
   const skip = (because: SkippedWhy, detail: string): Step => ({ kind: "skip", first: dueAt, ...upTo(), why: because, detail });
@@ -59,8 +61,9 @@ function dispatch(s: StandingSchedule, dueAt: Millis, why: FiredWhy, hasRoom: bo
   return s.queue.length < MOST_QUEUED ? { kind: "queue", dueAt } : skip("queue-full", `${MOST_QUEUED} wait already`);
 }
 
-/** From the first that was missed to the last: those that are not made up for are skipped at once, however many they are. */
-function missed(s: StandingSchedule, first: Millis, now: Millis, calendar: Calendar, hasRoom: boolean): Step {
+/** Makes up for missed due times; those that are not made up for are skipped in one entry. */
+function makeUp(at: Dispatched, first: Millis, now: Millis, calendar: Calendar): Step {
+  const { s } = at;
   const { when, missed: policy, graceMs, jitterMs, mostMissed } = s.spec;
   const last = calendar.last(when, s.through, millis(now - graceMs - jitterMs)) ?? first;
   const before = (at: Millis): Millis | null => calendar.last(when, s.through, millis(at - 1));
@@ -72,12 +75,12 @@ function missed(s: StandingSchedule, first: Millis, now: Millis, calendar: Calen
   if (policy === "once") {
     const isAnotherDue = (calendar.next(when, last) ?? Number.POSITIVE_INFINITY) <= now;
     const dropped = isAnotherDue ? last : before(last); // the one that is due now is the one that makes up for them
-    return dropped === null ? dispatch(s, last, "missed", hasRoom, () => ({ last, count: 1 })) : skipTo(dropped);
+    return dropped === null ? dispatch(at, last, "missed", () => ({ last, count: 1 })) : skipTo(dropped);
   }
   let kept: Millis | null = last;
   for (let n = 1; n < mostMissed && kept !== null; n += 1) kept = before(kept);
   const dropped = kept === null ? null : before(kept);
-  return dropped === null ? dispatch(s, first, "missed", hasRoom, () => ({ last: first, count: 1 })) : skipTo(dropped);
+  return dropped === null ? dispatch(at, first, "missed", () => ({ last: first, count: 1 })) : skipTo(dropped);
 }
 
 /** Those whose time, jitter included, has come. Of those within the longest jitter each is looked at: they may come in another order. */

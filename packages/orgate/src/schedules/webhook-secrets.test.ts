@@ -22,13 +22,7 @@ test("Z-13 a secret that is set anew counts from the next delivery on, the old o
   let now = 0;
   await expect(openHookSecrets(hooks, store, env)).rejects.toThrow("there is no secret `hook`");
   await set("first");
-  const secrets = await openHookSecrets(
-    hooks,
-    store,
-    env,
-    (error) => errors.push(error),
-    () => now,
-  );
+  const secrets = await openHookSecrets(hooks, store, env, { failed: (error) => void errors.push(error), now: () => now });
   const both = async () => [await secrets.get("in"), await secrets.get("env")];
   expect(await both()).toEqual([["first"], ["from the environment"]]);
   await set("second");
@@ -62,7 +56,7 @@ test("Z-13 a webhook's secrets count together, also while one is gone; what sign
   await set({ new: "n", old: "x", out: "x" });
   await expect(openHookSecrets(two, store, env)).rejects.toThrow("`webhooks.in`: it has the secret of webhook `out` under another name");
   await set({ new: "n", old: "o", out: "x" });
-  const secrets = await openHookSecrets(two, store, env, (error) => errors.push(String(error)));
+  const secrets = await openHookSecrets(two, store, env, { failed: (error) => void errors.push(String(error)) });
   const both = async () => [await secrets.get("in"), await secrets.get("out")];
   expect(await both()).toEqual([["n", "o"], ["x"]]);
   await set({ new: "n", out: "x" });

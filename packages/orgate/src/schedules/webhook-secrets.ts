@@ -1,8 +1,8 @@
 /**
- * What signs deliveries, by the name of the webhook: looked up when the server starts, and anew when the project's secrets have changed.
- * Z-13 a secret that is set anew counts from the next delivery on, and the old one no more, without a restart; while there is none, nothing counts.
- * Z-13 what signs for two webhooks signs for neither: each would take the other's deliveries.
- * Z-13 a webhook may name several, any of which may sign, while one takes the place of another.
+ * Secrets that sign deliveries, by webhook: read when the server starts, and again when the project's secrets change.
+ * Z-13 A changed secret counts from the next delivery, and the old one no more, without a restart; while there is none, nothing counts.
+ * Z-13 A secret of two webhooks signs for neither: each would take the other's deliveries.
+ * Z-13 A webhook may name several secrets, any of which may sign, while one replaces another.
  */
 
 import { openSecrets, secretVariable } from "../identity/secrets.ts";
@@ -10,20 +10,21 @@ import { type SecretStore, secretStore } from "../identity/secrets-file.ts";
 import type { Env } from "../node/env.ts";
 import { declarationFault, type HookSecret, secretText, type Webhook } from "./declaring.ts";
 
-/** None: nothing that it signs counts. */
+/** Undefined: no delivery of the webhook counts. */
 export type HookSecrets = Readonly<{ get(webhook: string): readonly string[] | undefined | Promise<readonly string[] | undefined> }>;
 type Hook = Pick<Webhook, "name" | "secrets" | "from">;
 type Values = ReadonlyMap<string, readonly string[]>;
-/** Opening the store is dear: what does not open is tried again, and not by each delivery. */
+/** Opening the store is slow on purpose: one that does not open is tried again after this time, not by each delivery. */
 const AGAIN_MS = 5_000;
+
+type SecretWatch = Readonly<{ failed?(error: unknown): void; now?(): number }>;
 
 /** Throws where one is not there, or not one webhook's alone: before anything is opened. */
 export async function openHookSecrets(
   hooks: readonly Hook[],
   store: SecretStore,
   env: Env,
-  failed: (error: unknown) => void = () => {},
-  now: () => number = () => performance.now(),
+  { failed = () => {}, now = () => performance.now() }: SecretWatch = {},
 ): Promise<HookSecrets> {
   let stamp = store.stamp();
   let values: Values = await found(hooks, store, env, (error) => {
@@ -32,7 +33,7 @@ export async function openHookSecrets(
   let reading: Promise<void> | null = null;
   let againAt: number | null = null;
 
-  /** What is there counts; what is not is told, and looked for again. */
+  /** Secrets that are there count; a missing one is reported, and looked for again. */
   async function read(): Promise<void> {
     const seen = store.stamp(); // before it is read: what comes meanwhile is another change
     againAt = null;
@@ -56,7 +57,7 @@ export async function openHookSecrets(
 
 async function found(hooks: readonly Hook[], store: SecretStore, env: Env, trouble: (error: unknown) => void): Promise<Values> {
   const secrets = openSecrets(store, env, null);
-  let isShut = false; // opening it is dear: a store that does not open is tried once
+  let isShut = false; // opening is slow: a store that does not open is tried once
   const lookUp = async (hook: Hook, secret: HookSecret): Promise<string | undefined> => {
     if (secret.kind === "secret" && isShut) return undefined;
     try {
@@ -103,4 +104,4 @@ export const openProjectHookSecrets = (
   hooks: readonly Hook[],
   env: Env,
   failed: (error: unknown) => void,
-): Promise<HookSecrets> => openHookSecrets(hooks, secretStore(directory), env, failed);
+): Promise<HookSecrets> => openHookSecrets(hooks, secretStore(directory), env, { failed });

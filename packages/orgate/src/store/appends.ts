@@ -20,13 +20,13 @@ import { errorMessage } from "../node/error-message.ts";
 import type { Inbox } from "./inbox.ts";
 import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
 import { Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
+import type { Owner, SealedAppend } from "./sqlite/append-writer.ts";
 import type { Alarms } from "./sqlite/proof/alarms.ts";
 import type { Bonds } from "./sqlite/proof/bonds.ts";
 import type { Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { HoldRow } from "./sqlite/rows.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
-import type { Owner, SealedAppend } from "./sqlite/writer.ts";
 
 type WaitingAppend = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** One try at a commit: the appends that it holds, and those that must wait for the next one. */
@@ -150,7 +150,7 @@ export class SqliteJournal {
       const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
       const moves = sumMoves(appends.map((a) => a.moves));
       const seen = [...bonds.toSay(this.#last.number + 1), ...sums.toSay(this.#last.number + 1, moves)];
-      const commit = sealCommit(this.#last, at, entries, ports, seen);
+      const commit = sealCommit(this.#last, { at, appends: entries, seen }, ports);
       this.#tried = commit.hash;
       const answer = writer.commit({ appends, commit, owner });
       const result = answer instanceof Promise ? await answer : answer;

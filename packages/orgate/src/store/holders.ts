@@ -1,9 +1,9 @@
 /** Which living process holds a session. J-4 a session is held by one process, for as long as that process lives; a new hold has a new epoch. */
 import type { SessionId, WriterId } from "@orgate/core/vocab";
 import { isSlotHeld } from "./process-lock.ts";
+import type { Owner } from "./sqlite/append-writer.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { HoldRow } from "./sqlite/rows.ts";
-import type { Owner } from "./sqlite/writer.ts";
 
 export type Holder = Readonly<{ writer: WriterId; pid: number | null }>;
 

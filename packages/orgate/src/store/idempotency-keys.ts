@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 export type RequestKeys = Readonly<{
   /** `status` is null while nothing was answered for good. */
   find(id: string): Readonly<{ digest: string; status: number | null; body: string }> | null;
-  /** What the key is for, from now on or since before. */
+  /** The request that the key belongs to, from now on or since before. */
   begin(id: string, digest: string, now: number): string;
   keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): void;
   close(): void;

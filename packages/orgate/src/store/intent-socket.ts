@@ -119,7 +119,7 @@ async function admit(line: string, reception: IntentListenerPorts): Promise<Sock
   return genuine.kind === "refused" ? genuine : { kind: await reception.put(intent) };
 }
 
-/** One line of at most so many bytes; null when it is longer, or not text. Never more than that is kept. */
+/** One line of at most `MAX_LINE_BYTES`; null if it is longer, or no text. Never buffers more. */
 function readLine(socket: Socket, done: (line: string | null) => void): void {
   const pieces: Buffer[] = [];
   let size = 0;

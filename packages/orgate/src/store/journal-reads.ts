@@ -3,7 +3,7 @@ import type { Journal } from "@orgate/core/journal";
 import type { Entry } from "@orgate/core/vocab";
 import type { SqliteReader } from "./sqlite/reader.ts";
 
-/** What a journal offers without a slot. */
+/** The reads of a journal: they need no slot. */
 export type JournalReads = Pick<
   Journal,
   | "read"

@@ -17,6 +17,7 @@ import { findHolder, findHolders, type Holder, isHolderAlive } from "./holders.t
 import { type Inbox, openInbox } from "./inbox.ts";
 import { type JournalReads, journalReads } from "./journal-reads.ts";
 import { takeSlot } from "./process-lock.ts";
+import type { Owner } from "./sqlite/append-writer.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/files.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
@@ -30,7 +31,7 @@ import { databasePaths, findStrangeSchema, openDatabase, type Synchronous, withW
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
-import { type Erased, missingKey, type Owner, openWriter } from "./sqlite/writer.ts";
+import { type Erased, missingKey, openWriter } from "./sqlite/writer.ts";
 
 export type StoreOptions = Readonly<{
   /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */
@@ -43,16 +44,16 @@ export type StoreOptions = Readonly<{
   trust: (records: Records) => Trust;
   thread?: "main" | "worker";
   synchronous?: Synchronous;
-  /** The database does not grow beyond so many pages of 4 KiB. */
+  /** The database grows to at most this many pages of 4 KiB. */
   maxPages?: number;
 }>;
 
-/** What needs no slot: looking, and putting an intent into the inbox. */
+/** A store without a slot: it reads, and puts intents into the inbox. */
 export type ReadStore = Readonly<{
   journal: JournalReads & Pick<Journal, "watch">;
   inbox: Inbox;
   records: Records;
-  /** What was found wrong with the journal while it was used, by any process. While one stands, nothing is appended. */
+  /** Alarms that any process raised while it used the journal. While one stands, nothing is appended. */
   alarms: Alarms;
   /** The last commit of each writer: what `verify --head` compares. */
   head(): Head;
@@ -92,9 +93,9 @@ export type ReadOptions = Readonly<{
   directory: string;
   /** A project that has no journal yet gets an empty one. */
   create?: boolean;
-  /** Null for whoever has not the project's root key: what they read is chained, and not proved. */
+  /** Null without the project's root key: entries are then chained, and not proved. */
   trust?: StoreOptions["trust"] | null;
-  /** Null for whoever has not the project's keys: rows of approval requests are then believed. */
+  /** Null without the project's keys: rows of approval requests are then believed. */
   blobKey?: StoreOptions["blobKey"] | null;
 }>;
 
@@ -240,7 +241,7 @@ function orDoubted<T>(standing: Alarms | null, open: () => T): T {
   }
 }
 
-/** One moment of the database: whoever writes meanwhile is not seen. */
+/** One moment of the database: writes meanwhile are not seen. */
 function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): readonly string[] {
   db.exec("BEGIN");
   try {

@@ -24,13 +24,13 @@ import {
 } from "@orgate/core/journal";
 import { type Epoch, epoch, FaultError, isSessionStream, type SessionId, type StreamId, seq, toCanonicalJson } from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
+import type { SealedAppend } from "./sqlite/append-writer.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
 import { collectClaims } from "./sqlite/claims.ts";
 import { GONE } from "./sqlite/proof/bonds.ts";
 import { NO_QUESTION_ROWS, type QuestionMacs, questionMacs } from "./sqlite/proof/question-proof.ts";
 import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
-import type { SealedAppend } from "./sqlite/writer.ts";
 
 const NO_CHANGES = { gone: [], put: [] } as const;
 
@@ -133,7 +133,7 @@ export class Sealer {
     }
     if (head.seq !== after) throw new FaultError({ kind: "append-conflict", stream, expected: after, found: head.seq });
     const blobs: NewBlob[] = [];
-    const entries = sealEntries(stream, head, events, this.#ports, (text): BlobRef => {
+    const entries = sealEntries({ stream, head }, events, this.#ports, (text): BlobRef => {
       const address = createHmac("sha256", this.#blobKey).update(text).digest("hex");
       blobs.push({ address, text });
       return { address, sha256: sha256(text), chars: text.length };

@@ -1,4 +1,4 @@
-/** Verifying a journal in a thread of its own: it reads every entry, and whoever serves meanwhile is not to wait for it. */
+/** Verifies a journal in its own thread: it reads every entry, and a server must not wait for it. */
 import { extname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { headText, problemName, verify } from "@orgate/core/journal";

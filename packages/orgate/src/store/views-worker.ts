@@ -11,7 +11,7 @@ import { errorMessage } from "../node/error-message.ts";
 import { openReadOnlyStore, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
 
-/** `behind`: so many entries are not in it yet. */
+/** `behind`: the number of entries that the view does not have yet. */
 export type FoundEntries = Readonly<{ positions: readonly number[]; behind: number }>;
 /** `cut`: there was more than is added up at once, and the sums are too small. */
 export type UsageFound = Readonly<{ rows: readonly UsageRow[]; behind: number; cut: boolean }>;
@@ -39,7 +39,7 @@ type Answer = Readonly<
 const PATIENCE_MS = 1_500;
 /** One for each hour, agent and model: a hundred agents with five models each, all of them at work in every hour of five months. */
 const MOST_ROWS = 2_000_000;
-/** So many inputs, and so many answers, are searched for words: a search costs the same however long the journal is. */
+/** The newest inputs and answers that are searched for words: a search costs the same however long the journal is. */
 const MOST_SAID = 500;
 
 /** `directory`: where the journal lies. The thread starts with the first question. */

@@ -1,6 +1,6 @@
 /**
  * A tool's JSON Schema as Cedar types, and its arguments as Cedar values.
- * What Cedar cannot type (free-form objects, unions of different shapes, mixed lists) is opaque: a policy may test for it with `has`, and one that
+ * A value that Cedar cannot type (free-form objects, unions of different shapes, mixed lists) is opaque: a policy may test for it with `has`, and one that
  * reads it does not load.
  * G-12 `has` is true of every argument that is given, whatever its type: a test that says false of what is there would permit it.
  */
@@ -139,7 +139,7 @@ function same(a: CedarType, b: CedarType): boolean {
   return true;
 }
 
-/** What a value may be, one schema each. What stands beside the alternatives holds for all of them. */
+/** The alternatives of a value, one schema each. Keywords beside them hold for all of them. */
 function variantsOf(schema: JsonObject, root: JsonObject): readonly JsonObject[] {
   for (const key of ["anyOf", "oneOf"]) {
     const list = schema[key];
@@ -229,16 +229,23 @@ export function toSchemaType(type: CedarType): { readonly [key: string]: Json } 
   }
 }
 
-/** What a policy reads and Cedar cannot hold exactly: the action is denied, whatever the policies say. */
+/** A policy reads a value that Cedar cannot hold exactly: the action is denied, whatever the policies say. */
 export class Unrepresentable extends Error {
   override readonly name = "Unrepresentable";
 }
 
-/** What is wanted of a record: all of it, or these fields. */
+/** The part of a record that policies read: all of it, or these fields. */
 export type Need = { whole: boolean; readonly fields: Map<string, Need> };
 
 /** The values a slice can read, and no others. `inexact` are pointers to numbers whose text says more than they hold. */
-export function toCedar(value: Json, type: CedarType, need: Need, inexact: readonly string[], pointer = ""): CedarValue | null {
+export const toCedar = (value: Json, type: CedarType, need: Need, inexact: readonly string[]): CedarValue | null =>
+  toCedarAt({ inexact, pointer: "" }, value, type, need);
+
+/** `pointer` names a value in messages; `inexact` lists pointers of numbers that JavaScript has rounded. */
+type ArgPlace = Readonly<{ inexact: readonly string[]; pointer: string }>;
+
+function toCedarAt(at: ArgPlace, value: Json, type: CedarType, need: Need): CedarValue | null {
+  const { inexact, pointer } = at;
   if (value === null) return null; // absent, as far as a policy can see
   switch (type.kind) {
     case "string":
@@ -250,11 +257,13 @@ export function toCedar(value: Json, type: CedarType, need: Need, inexact: reado
       return numeric(value, type.kind, inexact, pointer);
     case "set":
       if (!Array.isArray(value)) throw new Unrepresentable(`args${pointer} is no list`);
-      return value.map((v, i) => toCedar(v as Json, type.of, WHOLE, inexact, `${pointer}/${i}`) ?? noNull(`${pointer}/${i}`));
+      return value.map(
+        (v, i) => toCedarAt({ inexact, pointer: `${pointer}/${i}` }, v as Json, type.of, WHOLE) ?? noNull(`${pointer}/${i}`),
+      );
     case "opaque":
       return opaque(pointer);
     case "record":
-      return toCedarRecord(value, type, need, inexact, pointer);
+      return toCedarRecord(at, value, type, need);
   }
 }
 
@@ -267,8 +276,8 @@ const WHOLE: Need = { whole: true, fields: new Map() };
 
 const opaque = (pointer: string): CedarValue => ({ __entity: { type: OPAQUE_TYPE, id: pointer } });
 
-/** What is given and not declared (a schema that is open) is opaque too where a policy asks for it by name. A record that is read whole cannot hold it. */
-function toCedarRecord(value: Json, type: RecordType, need: Need, inexact: readonly string[], pointer: string): CedarRecord {
+/** An argument that is given and not declared (the schema is open) is opaque too where a policy asks for it by name. A record that is read whole cannot hold it. */
+function toCedarRecord({ inexact, pointer }: ArgPlace, value: Json, type: RecordType, need: Need): CedarRecord {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Unrepresentable(`args${pointer} is no object`);
   const fields = value as JsonObject;
   const out: Record<string, CedarValue> = {};
@@ -279,7 +288,7 @@ function toCedarRecord(value: Json, type: RecordType, need: Need, inexact: reado
     const at = `${pointer}/${escapePointer(name)}`;
     if (field === undefined && (need.whole || !isPlainType(name)))
       throw new Unrepresentable(`args${at} is not in the tool's schema, so it cannot be compared`);
-    const inner = field === undefined ? opaque(at) : toCedar(given, field.type, within(need, name), inexact, at);
+    const inner = field === undefined ? opaque(at) : toCedarAt({ inexact, pointer: at }, given, field.type, within(need, name));
     if (inner !== null) out[name] = inner;
   }
   return out;

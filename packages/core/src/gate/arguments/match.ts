@@ -5,7 +5,7 @@
 import type { Target } from "../../vocab/index.ts";
 import { isCaseSensitive, plainText, plainValue } from "./targets.ts";
 
-/** What a person wrote, ready to be looked into. */
+/** Text that a person wrote, ready to be searched. */
 export type MatchRequest = Readonly<{ cased: string; folded: string; hosts: ReadonlySet<string> }>;
 
 export function toMatchRequest(words: readonly string[]): MatchRequest {
@@ -65,7 +65,7 @@ const TAIL = "[^\\s<>\"'`\\])}]";
 const USER = "(?:[^\\s@/\\\\<>\"'`()\\[\\]{}]{1,100}@)?";
 const SCHEME = new RegExp(String.raw`\b[a-z][a-z0-9+.-]{0,30}:\/\/(?:${USER}${BRACKETS}${TAIL}*|${TAIL}+)`, "g");
 const OPAQUE = /\b(?:mailto|tel|sms|data|javascript|file):[^\s<>"'`\])}]+/g;
-/** What a browser takes for an address all the same: without the scheme, with one slash or none, with others than slashes. */
+/** Texts that a browser still takes for an address: without the scheme, with one slash or none, with others than slashes. */
 const SLOPPY = new RegExp(
   String.raw`\b(?:https?|wss?|ftps?):[\\/]*(?:${USER}${BRACKETS}${TAIL}*|[^\s\\/<>"'${"`"}\])}]${TAIL}*)` +
     String.raw`|(?<![\\/:])[\\/]{2,}${USER}(?:(?:[\p{L}\p{N}-]+\.)+[\p{L}\p{N}-]+|localhost|${BRACKETS}|0x[0-9a-f]{1,8}|\d{8,10})${TAIL}*`,

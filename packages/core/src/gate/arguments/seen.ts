@@ -9,7 +9,7 @@ export type SeenValues = Readonly<{
   under(value: string): readonly string[];
 }>;
 
-/** What is beyond this is not told apart any more: from then on everything counts as seen under what is added. */
+/** Values beyond this number are not told apart: from then on everything counts as seen under what is added. */
 const MOST_TOKENS = 100_000;
 const MAX_TOKEN = 120;
 

@@ -186,7 +186,7 @@ function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdic
   return toCaseAction(c, tools).refused ?? decideCase(c, gate, tools).verdict;
 }
 
-/** What an agent does. A tool that is not there is supposed to be, by its `effects`. */
+/** The action of an agent. A tool that is not there is supposed to be, by its `effects`. */
 export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): Decision {
   const { action } = toCaseAction(c, tools);
   const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
@@ -194,7 +194,7 @@ export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): De
   return there ? gate.decide(action, facts) : gate.suppose(action, facts);
 }
 
-/** What the gate is told in this case; `policy eval` and `explain` use it too. */
+/** The facts of this case; `policy eval` and `explain` use it too. */
 export const toCaseFacts = (c: Case, tools: readonly Tool[] = []): Facts => ({
   agent: c.agent ?? SOMEBODY,
   onBehalfOf: { kind: "user", id: c.onBehalfOf },
@@ -217,7 +217,7 @@ const originOf = (given: NonNullable<Case["origin"]>): Origin =>
 type Target = Omit<z.infer<typeof sumSchema>, "count"> &
   Readonly<{ calls?: z.infer<typeof counts>; touched?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
 
-/** What is not said of an argument that is a target and is given is as it is of a stranger. */
+/** A target that is given without facts counts as unknown. */
 function aimsOf(c: Case, tools: readonly Tool[]): ArgumentFacts {
   const tool = tools.find((t) => `tool:${t.name}` === c.action);
   const given = Object.keys(c.args ?? {});

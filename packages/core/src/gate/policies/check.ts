@@ -227,15 +227,14 @@ function neverTrue(parsed: Parsed, { base, attrs, nth }: HasTest, vocabulary: Vo
   const { why, hint } =
     base === null
       ? { why: "there is no such attribute", hint: "look at what stands before `has`" }
-      : missing(parsed, base, attrs, vocabulary, cast);
+      : missing(parsed, { base, attrs }, vocabulary, cast);
   return toProblem(parsed, at, `\`${asked}\` is never true: ${why}`, hint);
 }
 
 /** The first step that leads nowhere, and what there is instead. */
 function missing(
   { policy }: Parsed,
-  base: Chain,
-  attrs: readonly string[],
+  { base, attrs }: Readonly<{ base: Chain; attrs: readonly string[] }>,
   { schema, args }: Vocabulary,
   cast: PolicyWorld,
 ): { readonly why: string; readonly hint: string } {

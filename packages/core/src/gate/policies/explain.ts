@@ -12,7 +12,7 @@ export type PolicyMatch = Readonly<{ policy: string; holds: boolean | null }>;
 export type PolicyPart = Readonly<{
   /** `overridden`: it matched, and something else decided. `not asked`: no policy was evaluated. */
   part: "decided" | "overridden" | "erred" | "did not apply" | "not asked";
-  /** What decided instead of it. */
+  /** The policy that decided instead. */
   by: readonly string[];
 }>;
 

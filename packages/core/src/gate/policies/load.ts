@@ -131,7 +131,7 @@ function uniqueIds(parsed: readonly Parsed[], problems: PolicyProblem[]): void {
 
 const annotated = ({ piece }: Pick<Parsed, "piece">, name: string): number => piece.offset + findAnnotation(piece.text, name);
 
-/** What is redacted must be a text that some tool under this policy takes. */
+/** A redacted argument must be a text of some tool under this policy. */
 function redactions({ file, piece, policy }: Parsed, cast: PolicyWorld, args: ReadonlyMap<string, CedarType>): readonly PolicyProblem[] {
   const covered = cast.tools.filter((t) => isUnder(policy.json, t));
   return policy.duties.edits.flatMap(({ path }) => {

@@ -71,7 +71,7 @@ function byteLength(character: string): number {
   return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 }
 
-/** What a deciding permit asks for beside its yes. */
+/** Conditions that a deciding permit adds: ask, defer, edits, grants. */
 export type Duties = Readonly<{
   ask: Ask | null;
   defer: Readonly<{ policy: PolicyId; ms: number }> | null;

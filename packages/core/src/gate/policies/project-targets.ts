@@ -58,7 +58,7 @@ function picked(from: Readonly<Record<string, CedarValue>>, need: Need): CedarRe
 
 type TargetsSum = Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder"> & { count: number }>;
 
-/** What holds for each of them holds; for none of them nothing does. */
+/** A fact that holds for every value holds; without values none does. */
 export function mergeTargets(aims: ArgumentFacts): TargetsSum {
   if (aims.sums !== undefined) return aims.sums.targets;
   const all = Object.values(aims.targets);

@@ -1,5 +1,5 @@
 /**
- * What a slice can read, and nothing else: as values for the engine, and as a text that stands for exactly these values.
+ * The values that a slice can read, and nothing else: as values for the engine, and as a text that stands for exactly these values.
  * Two askings with the same text are the same question to the engine, so that its answer can be remembered.
  */
 import {

@@ -1,4 +1,4 @@
-/** What a policy's scope covers, and what there is to read under it: the generated schema, walked. For messages; the validator decides. */
+/** The actions that a policy's scope covers, and the attributes under it, read from the generated schema. For messages; the validator decides. */
 import type { Json, Tool } from "../../vocab/index.ts";
 import type { CedarType } from "../arguments/arg-types.ts";
 import type { PolicyJson, Uid } from "./engine.ts";

@@ -1,4 +1,4 @@
-/** What people do for themselves: on what, as a policy sees it, and as the tables beside policies write it. */
+/** Actions of people: their resource, as a policy sees it, and as the tables beside policies write it. */
 import { breakerSubject, type Decision, SCOPES, type UserAct, type Viewed } from "../../vocab/index.ts";
 import type { CedarEntity, CedarRecord, Uid } from "./engine.ts";
 import type { Member } from "./slice.ts";
@@ -129,7 +129,7 @@ export type UserCase = Readonly<{
 
 const isUserAction = (action: string): action is UserAct["kind"] => Object.hasOwn(USER_ACTIONS, action);
 
-/** What a line of a table means; a text where it means nothing. */
+/** The meaning of a line of a table; a text says why it has none. */
 export function readUserAct(c: UserCase): UserAct | string {
   const { action } = c;
   if (!isUserAction(action)) return `\`${action}\` is nothing that a person does: ${Object.keys(USER_ACTIONS).join(", ")} are`;

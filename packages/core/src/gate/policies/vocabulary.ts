@@ -14,7 +14,7 @@ export type PolicyWorld = Readonly<{
   agents: readonly Readonly<{ name: string; groups: readonly string[] }>[];
   users: readonly Readonly<{ name: string; groups: readonly string[] }>[];
   tools: readonly Tool[];
-  /** What could not be read of the tools: there may be `more`, and of the `named` ones only the name is known. A policy that may be about these is not checked against tools. */
+  /** Tools that could not be read: there may be `more`, and of the `named` ones only the name is known. A policy that may be about these is not checked against tools. */
   unknown?: Readonly<{ more: boolean; named: readonly string[] }>;
 }>;
 

@@ -1,4 +1,4 @@
-/** What one entry, one commit, one payload and one key have to stand up to; `verify.ts` and `read-export.ts` put them together. */
+/** Checks of one entry, one commit, one payload and one key; `verify.ts` and `read-export.ts` put them together. */
 import {
   type Digest,
   ERASURES,

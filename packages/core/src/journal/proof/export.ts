@@ -21,14 +21,17 @@ import {
 } from "./export-lines.ts";
 import type { KeyChecks, Keyring } from "./keys.ts";
 import { findPolicySet, policyEntries } from "./policy-texts.ts";
-import { type Head, headText } from "./seal.ts";
+import { headText } from "./seal.ts";
 import { parseSeen } from "./seen.ts";
 
 /** The whole journal, line by line; each line ends in a line feed. */
 export function* exportJournal(live: Records, checks: KeyChecks): Generator<string> {
   const records = asOfNow(live, live.streams());
   const commits = [...records.writers()].sort().flatMap((w) => [...records.commits(w)]);
-  yield header("journal", null, readKeys(records, checks), toHead(commits), [...keyEntries(records, listUsedKeys(commits))]);
+  yield header(
+    { what: "journal", stream: null, head: headText(toHead(commits)), keys: [...keyEntries(records, listUsedKeys(commits))] },
+    readKeys(records, checks),
+  );
   for (const c of commits) yield commitLine(c);
   const blobs = createBlobCounter();
   let entries = 0;
@@ -75,7 +78,10 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
     }
   }
 
-  yield header("session", session, readKeys(records, ports), null, [...keyEntries(records, listUsedKeys(commits))]);
+  yield header(
+    { what: "session", stream: session, head: null, keys: [...keyEntries(records, listUsedKeys(commits))] },
+    readKeys(records, ports),
+  );
   for (const c of commits) yield commitLine(c);
   const blobs = createBlobCounter();
   for (const e of entries) {
@@ -135,10 +141,12 @@ function withNamed(live: Records, commits: Map<WriterId, StoredCommit[]>): Reado
 const entryLine = ({ kind: event, ...e }: StoredEntry, proof: InclusionProof | null): string =>
   exportLine({ ...e, event, kind: "entry", proof });
 
-function header(what: "journal" | "session", stream: StreamId | null, ring: Keyring, head: Head | null, keys: readonly KeyEntry[]): string {
+type Exported = Readonly<{ what: "journal" | "session"; stream: StreamId | null; head: string | null; keys: readonly KeyEntry[] }>;
+
+function header({ what, stream, head, keys }: Exported, ring: Keyring): string {
   const first = ring.roots[0];
   const root = first === undefined ? "" : (ring.keys.get(first)?.publicKey ?? "");
-  return exportLine({ kind: "header", format: FORMAT, what, stream, root, head: head === null ? null : headText(head), keys });
+  return exportLine({ kind: "header", format: FORMAT, what, stream, root, head, keys });
 }
 
 const touches = (r: Range, wanted: ReadonlySet<Seq> | undefined): boolean => {

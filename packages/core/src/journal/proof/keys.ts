@@ -29,10 +29,10 @@ export type KeyChecks = Readonly<{ checkSignature: CheckSignature; nameKey: Name
 export type KeyCertified = Extract<SystemEvent, { kind: "key.certified" }>;
 export type KeyRotated = Extract<SystemEvent, { kind: "key.rotated" }>;
 
-/** What the root key signs when it certifies. */
+/** The text that the root key signs when it certifies. */
 export const certificateText = ({ key, of, publicKey, by }: Omit<KeyCertified, "kind" | "signature">): string =>
   `orgate-certificate-1\n${toCanonicalJson({ key, of, publicKey, by })}`;
-/** What both root keys sign when one takes over from the other. */
+/** The text that both root keys sign when one takes over from the other. */
 export const rotationText = ({ from, to, publicKey }: Omit<KeyRotated, "kind" | "byOld" | "byNew">): string =>
   `orgate-rotation-1\n${toCanonicalJson({ from, to, publicKey })}`;
 
@@ -58,7 +58,7 @@ export type Keyring = Readonly<{
 }>;
 export const NO_KEYS: Keyring = Object.freeze({ through: seq(0), roots: [], keys: new Map(), bad: [] });
 
-/** What does not count changes nothing but `bad`. Other kinds do not belong in this stream. */
+/** An entry that does not count changes nothing but `bad`. Other kinds do not belong in this stream. */
 export function foldKeys(before: Keyring, entries: Iterable<Pick<Entry, "seq" | "at" | "event">>, checks: KeyChecks): Keyring {
   const roots = [...before.roots];
   const keys = new Map(before.keys);

@@ -56,7 +56,7 @@ export type ExportRead = Readonly<{
   problems: readonly LineProblem[];
   /** Sets that its sessions name and whose texts did not come along. */
   textless: readonly PolicySetWithoutTexts[];
-  /** What the file holds, to look into or to export again. */
+  /** The records of the file, to read or to export again. */
   records: Records;
 }>;
 

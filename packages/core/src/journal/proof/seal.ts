@@ -43,8 +43,7 @@ export type SealPorts = Readonly<{ writer: WriterId; key: KeyId; hash: Hash; sig
 
 /** A clock that jumps back does not turn the stream's time around: an entry is never older than the one before it. */
 export function sealEntries(
-  stream: StreamId,
-  head: StreamHead,
+  { stream, head }: Readonly<{ stream: StreamId; head: StreamHead }>,
   events: readonly TimedEvent[],
   ports: SealPorts,
   putBlob: PutBlob,
@@ -75,14 +74,10 @@ export function sealEntries(
   });
 }
 
-/** One commit over all that one transaction wrote; `appends` in the order in which their entries are leaves; `seen` is what is said of others. */
-export function sealCommit(
-  head: WriterHead,
-  at: Millis,
-  appends: readonly (readonly StoredEntry[])[],
-  ports: SealPorts,
-  seen: readonly Seen[] = [],
-): StoredCommit {
+/** The entries of one transaction, in the order in which they are leaves of its commit. `seen`: how far the writer has seen others. */
+export type CommitContent = Readonly<{ at: Millis; appends: readonly (readonly StoredEntry[])[]; seen?: readonly Seen[] }>;
+
+export function sealCommit(head: WriterHead, { at, appends, seen = [] }: CommitContent, ports: SealPorts): StoredCommit {
   if (!isWriterName(ports.writer)) throw new RangeError(`\`${ports.writer}\` cannot name a writer`);
   const ranges = rangesText(
     appends.map(([first, ...rest]) => ({ stream: first?.stream ?? none(), first: first?.seq ?? none(), count: rest.length + 1 })),

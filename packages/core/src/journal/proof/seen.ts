@@ -1,5 +1,5 @@
 /**
- * What a commit says about others, under its seal: the newest commit of every other writer and the newest entry of every stream that gives authority, as
+ * A commit says under its seal how far its writer has seen others: the newest commit of every other writer and the newest entry of every stream that gives authority, as
  * its writer had seen them. A tail that is cut off one writer or one such stream is then missed by somebody else's seal.
  *
  * A commit names what has moved since its writer's commit before; each FULL_EVERYth commit names everything, so that whoever looks for the newest word on
@@ -68,7 +68,7 @@ export function parseSeen(text: string): readonly Seen[] | null {
   return seenText(all) === text ? all : null; // one text for one meaning
 }
 
-/** What is to be said now: everything at times, otherwise what is not as it was said last. */
+/** The parts to say in the next commit: everything at times, otherwise what is not as it was said last. */
 export function listNewlySeen(now: readonly SeenPlace[], said: ReadonlyMap<string, Digest>, number: number): readonly SeenPlace[] {
   return number % FULL_EVERY === 0 ? now : now.filter((one) => said.get(seenName(one)) !== one.hash);
 }

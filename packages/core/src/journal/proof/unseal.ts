@@ -55,7 +55,7 @@ export function checkEnd(stream: StreamId, last: Pick<StreamHead, "seq" | "hash"
     throw new FaultError({ kind: "entry-bad", stream, seq: last.seq, detail: "it is not the entry that was written last" });
 }
 
-/** What a list shows of a session, after the entries that were just sealed from `events`. */
+/** The summary of a session in lists, after the entries that were just sealed from `events`. */
 export function summariseSealed(
   before: SessionSummary | null,
   sealed: readonly StoredEntry[],

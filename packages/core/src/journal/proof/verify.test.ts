@@ -168,9 +168,14 @@ test("J-12 an entry that nobody sealed is named, however well it is chained", as
   const j = await sealedJournal();
   const head = j.disk.heads.get(SESSION);
   if (head === undefined) throw new Error("no head");
-  const extra = sealEntries(SESSION, head, [{ at: millis(head.at + 1), event: SAMPLES.note[0] as never }], sealPorts(W1, W1_KEY), () => {
-    throw new Error("no blob");
-  });
+  const extra = sealEntries(
+    { stream: SESSION, head },
+    [{ at: millis(head.at + 1), event: SAMPLES.note[0] as never }],
+    sealPorts(W1, W1_KEY),
+    () => {
+      throw new Error("no blob");
+    },
+  );
   entriesOf(j, SESSION).push(...extra);
   expect(firstBad(j)).toBe(`${SESSION} ${head.seq + 1}: no commit covers it`);
 });
@@ -209,8 +214,7 @@ test("J-12 a commit sealed with a key that is not certified for its writer is na
     const entries = entriesOf(j, OTHER_SESSION).slice(0, 3);
     const again = sealCommit(
       { number: 0, hash: commits[0]?.previous as never },
-      commits[0]?.at as never,
-      [entries, entriesOf(j, "breaker:x" as StreamId)],
+      { at: commits[0]?.at as never, appends: [entries, entriesOf(j, "breaker:x" as StreamId)] },
       sealPorts(W2, key),
     );
     commits[0] = again;
@@ -227,8 +231,7 @@ test("J-12 a writer that went on to a new key does not return to the old one", a
   const commits = commitsOf(j, W1);
   const last = commits.at(-1) as StoredCommit;
   const tail = sealEntries(
-    KEYS,
-    j.disk.heads.get(KEYS) as never,
+    { stream: KEYS, head: j.disk.heads.get(KEYS) as never },
     [{ at: millis(last.at + 1), event: certify({ kind: "person", name: "bob" }, seeded("bob"), NEXT_ROOT) }],
     sealPorts(W1, W1_KEY),
     () => {
@@ -236,9 +239,9 @@ test("J-12 a writer that went on to a new key does not return to the old one", a
     },
   );
   entriesOf(j, KEYS).push(...tail);
-  commits.push(sealCommit(last, last.at, [tail], sealPorts(W1, W1_NEXT_KEY)));
+  commits.push(sealCommit(last, { at: last.at, appends: [tail] }, sealPorts(W1, W1_NEXT_KEY)));
   expect(firstBad(j)).toBeNull();
-  commits[commits.length - 1] = sealCommit(last, last.at, [tail], sealPorts(W1, W1_KEY));
+  commits[commits.length - 1] = sealCommit(last, { at: last.at, appends: [tail] }, sealPorts(W1, W1_KEY));
   expect(firstBad(j)).toBe(`w1@${last.number + 1}: key \`${W1_KEY.id}\` was replaced before`);
 });
 
@@ -246,7 +249,7 @@ test("J-12 two commits that claim one entry are named", async () => {
   const j = await sealedJournal();
   const commits = commitsOf(j, W2);
   const last = commits.at(-1) as StoredCommit;
-  commits.push(sealCommit(last, last.at, [entriesOf(j, SESSION).slice(0, 2)], sealPorts(W2, W2_KEY)));
+  commits.push(sealCommit(last, { at: last.at, appends: [entriesOf(j, SESSION).slice(0, 2)] }, sealPorts(W2, W2_KEY)));
   expect(firstBad(j)).toBe(`${SESSION} 1: commit ${last.number + 1} of writer \`w2\` claims it, and so does another commit`);
 });
 
@@ -339,7 +342,7 @@ test("J-21 J-11 a writer dropped as a whole, or cut at its end, is found by the 
   const anew = await sealedJournal();
   const commits = commitsOf(anew, W2);
   const entries = entriesOf(anew, OTHER_SESSION).slice(3);
-  commits[1] = sealCommit(commits[0] as StoredCommit, millis((commits[1]?.at ?? 0) + 1), [entries], sealPorts(W2, W2_KEY));
+  commits[1] = sealCommit(commits[0] as StoredCommit, { at: millis((commits[1]?.at ?? 0) + 1), appends: [entries] }, sealPorts(W2, W2_KEY));
   expect(firstBad(anew)).toBeNull();
   expect(firstBad(anew, head)).toBe("w2@2: it is not the commit of the given head");
   expect(firstBad(whole, new Map([[writerId("w9"), { number: 4, hash: head.get(W1)?.hash as never }]]))).toMatch("w9@1: it is missing");
@@ -369,7 +372,7 @@ async function withSealed(change: Partial<StoredEntry>, payload: string): Promis
   const header = { ...fresh, ...change, payloadHash: payloadHash("00", payload, ports.hash) };
   const entry = { ...header, entryHash: entryHash(header, ports.hash), salt: "00", payload };
   entriesOf(j, OTHER_SESSION).push(entry);
-  commits.push(sealCommit(last, last.at, [[entry]], ports));
+  commits.push(sealCommit(last, { at: last.at, appends: [[entry]] }, ports));
   return j;
 }
 const SEALED_NEXT = `${OTHER_SESSION} 5`;
@@ -394,8 +397,7 @@ test("J-12 a commit chained elsewhere is named, though its hash and seal are rig
   const last = commits.at(-1) as StoredCommit;
   commits[commits.length - 1] = sealCommit(
     { number: last.number - 1, hash: ZERO },
-    last.at,
-    [entriesOf(j, OTHER_SESSION).slice(3)],
+    { at: last.at, appends: [entriesOf(j, OTHER_SESSION).slice(3)] },
     sealPorts(W2, W2_KEY),
   );
   expect(firstBad(j)).toBe(`w2@${last.number}: it is not chained to the commit before it`);

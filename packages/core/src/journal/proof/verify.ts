@@ -208,10 +208,10 @@ function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: H
   };
 }
 
-/** What one commit says it has seen. */
+/** A claim of one commit about another writer or stream. */
 type Sighting = SeenPlace & Readonly<{ by: Readonly<{ writer: WriterId; number: number }> }>;
 
-/** What somebody's seal names and is not there, or is another. */
+/** Commits and entries that a seal names and that are missing or different. */
 function* missed(
   { seen, hashes }: Readonly<{ seen: ReadonlyMap<string, Sighting>; hashes: ReadonlyMap<WriterId, readonly Digest[]> }>,
   leaves: ReadonlyMap<StreamId, readonly Digest[]>,

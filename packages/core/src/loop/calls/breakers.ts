@@ -306,7 +306,7 @@ export function breakersOfTool(tool: Tool): readonly Breaker[] {
 }
 
 /**
- * What a run says of what it ran on; null: nothing. `stopped` is a cancel, a halt, or the end of the turn's time.
+ * The outcome of a run as its breaker counts it; null: not at all. `stopped` is a cancel, a halt, or the end of the turn's time.
  * A server that answers works, also when its tool says that it failed.
  */
 export function classifyCall(breaker: Breaker, outcome: Outcome, stopped: boolean): Reported | null {

@@ -23,7 +23,7 @@ function fitting(value: Json): Json {
 
 const PROOF_MAX = 65_536;
 
-/** What a tool shows as proof of one run, field by field. What is too long or not JSON is left out with a word: it never stops a call that has had its effect. */
+/** Evidence that a tool gives of one run, field by field. A value that is too long or not JSON is left out and marked: it never stops a call that has had its effect. */
 export function evidenceRecorder(bill: { proof: JsonObject | null }): (proof: JsonObject) => void {
   return (proof) => {
     try {

@@ -85,7 +85,7 @@ export function createTargetFacts(p: Needs): ReadTargetFacts {
     return { targets: Object.fromEntries(targets), outgoing: Object.fromEntries(outgoing) };
   };
 }
-/** What looks things up has no labels of its own: the session has those of all it brought. */
+/** A lookup tool has no labels: the session has those of all it brought. */
 const labelsOfTool = (p: Needs, s: State, tool: string): readonly string[] =>
   isKnowledgeTool(tool) ? [...s.labels] : (p.tools.find(tool)?.labels ?? [...s.labels]);
 
@@ -128,7 +128,7 @@ function targetFacts(at: At, arg: string, target: Target, value: Json | undefine
   };
 }
 
-/** What a value leads to counts by itself: a stranger's host with another path, their address behind another name. */
+/** The host behind a value counts by itself: a stranger's host with another path, their address behind another name. */
 function partsOf(value: string): readonly string[] {
   const text = plainText(value).toLowerCase();
   return [value, ...findLinks(text).flatMap((link) => toHostName(link) ?? []), ...findAddresses(text)];
@@ -159,7 +159,7 @@ function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly st
   return { turn: Math.max(0, ...counts.map((c) => c.turn)), session: Math.max(0, ...counts.map((c) => c.session)) };
 }
 
-/** What an id stands for, where a tool of this session has told; of several ids, or where it is not told of one, nothing is said. */
+/** The name behind an id, where a tool of this session has given it; null for several ids, or when one has no name. */
 function nameOf(s: State, { of: kind }: Target, values: readonly string[]): string | null {
   const [only, ...more] = values;
   return kind === null || only === undefined || more.length > 0 ? null : (s.names.get(nameKey(kind, only)) ?? null);

@@ -1,4 +1,4 @@
-/** What later decisions learn from a completed call: trusted values, and names of things (G-30, G-32). */
+/** Facts that later decisions take from a completed call: trusted values, and names of things (G-30, G-32). */
 import { collectValues, isCaseSensitive, plainValue } from "../../gate/arguments/targets.ts";
 import type { JournalEvent, Json, NamedThing, NameRule, Outcome, Tool } from "../../vocab/index.ts";
 import type { Call } from "../state.ts";

@@ -1,5 +1,5 @@
 /**
- * What the policies would say of a call that nobody proposed: for a tool that shows several things under one permit (a search below a folder),
+ * The verdict on a call that nobody proposed: for a tool that shows several things under one permit (a search below a folder),
  * and must leave out what the policies would not let it show by itself.
  *
  * T-13 It narrows, and never widens: what it says yes to is shown under the permit that the call has, and nothing else is done by it.

@@ -1,5 +1,5 @@
 /**
- * What a turn may still use. Reserved before a call, settled after it, at what it was or, when nobody can say, at the most it could be.
+ * The budget that a turn has left. Reserved before a call, settled after it, at what it was or, when nobody can say, at the most it could be.
  * B-1 settled + reserved ≤ limit, in every dimension, after every event, whatever crashes. Only a provider that bills more than it was asked for
  *    breaks it: the truth is recorded, the ending names it, and nothing more is begun.
  * B-2 what is set aside for one is there for nobody else; a delegate gets its share of what is left.
@@ -255,7 +255,7 @@ const RESULT_TOKENS = 500;
 const ANSWER_TOKENS = 1_024;
 
 /**
- * What one of `askers` delegates, of the same reply and not started yet, is given: its fair share, or its wish where that is less. `own` is what the
+ * The budget that one of `askers` delegates, of the same reply and not started yet, is given: its fair share, or its wish where that is less. `own` is what the
  * turn keeps for itself (`ownShare`). Each of them is a call of the turn too, and time is shared with the turn, which has to wait for them.
  */
 export function allot(left: Reservation, askers: number, wish: Partial<Reservation>, own: Reservation = NO_RESERVATION): Reservation {

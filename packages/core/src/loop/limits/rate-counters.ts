@@ -1,5 +1,5 @@
 /**
- * What is counted over hours and days, as one process sees it: what it has counted itself it knows, what others have counted it reads at the moment
+ * Counters over hours and days, as one process sees them: what it has counted itself it knows, what others have counted it reads at the moment
  * of a decision. A decision that lets something begin sets its count aside at once, so that the next one, in whatever session, sees it (G-25);
  * what begins is written only if nobody else has counted meanwhile (G-25). Nothing of it waits: reading, deciding and setting aside are one step.
  */
@@ -16,7 +16,7 @@ export type CountsPort = Readonly<{
   /** From now on these are there to be read. */
   keep(names: readonly string[]): Promise<void>;
   areKept(names: readonly string[]): boolean;
-  /** What a decision about this reads begins here; the action itself is not counted. */
+  /** Begins the reads of one decision; the action itself is not counted. */
   reader(whose: Whose, now: Millis): (sought: RateQuery) => RecentCounts;
   /** Set aside until it begins, or is let go. */
   setAside(whose: Whose, counts: readonly Aside[]): void;

@@ -110,7 +110,7 @@ export const RECALLING = "recall";
 export type Recaller = Readonly<{
   /** At once, where nobody else is asked. True: it is on record. */
   now(t: Turn): boolean;
-  /** What has to be durable first. */
+  /** Events that must be durable first. */
   later(t: Turn): (() => void) | null;
 }>;
 

@@ -40,7 +40,7 @@ export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: nu
 /** As it is sent, and the events that say what was changed: they go with `model.asked`. */
 export type Ready = Plain & Readonly<{ events: readonly JournalEvent[] }>;
 
-/** What has to be set aside for a request of so many tokens and a reply of at most so many; null when it does not fit. */
+/** The reservation for a request of this size and the largest reply to it; null when it does not fit. */
 type RoomFor = (tokens: number, most: number) => Usage | null;
 
 type Preparing = Readonly<{ all: readonly Middleware[]; at: Scene; plain: Plain; roomFor: RoomFor; count: TokenCount; hash: Hash }>;

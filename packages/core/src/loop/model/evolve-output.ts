@@ -9,7 +9,7 @@ export function foldOutputAsked(s: State, t: Turn, { output: spec }: EventOf<"ou
   t.output = { spec, tokens: tokenCounter(s)(toCanonicalJson(spec.schema)) + PER_MESSAGE + AROUND };
 }
 
-/** What a tool for it is called and said to be, where there has to be one. */
+/** Name and description of the tool that carries the answer, for models that need one. */
 const AROUND = 40;
 
 export function foldOutputChecked(s: State, t: Turn, { result }: EventOf<"output.checked">): void {

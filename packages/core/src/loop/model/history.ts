@@ -1,5 +1,5 @@
 /**
- * What was said before a session: checked when it is imported, folded when it opens, drawn from another session when it is forked.
+ * The conversation before a session: checked when it is imported, folded when it opens, drawn from another session when it is forked.
  * A request made of it is valid for every provider: each call is answered once, in order, before anything else is said.
  */
 

@@ -43,11 +43,11 @@ export const sceneIn = ({ s, stopOf }: Readonly<{ s: State; stopOf(tool: null): 
   call: null,
 });
 
-/** What came of a stage: what the last one made of it, and the events that say so. `failed`: the last event says which one, and why. */
+/** The result of a stage: the value after the last middleware, and the events that say so. `failed`: the last event says which one, and why. */
 export type MiddlewareRun<V> = Readonly<{ value: V; events: readonly JournalEvent[]; failed: boolean }>;
 
 type Named<V, C> = Readonly<{ name: string; hook: (value: V, context: MiddlewareContext) => HookResult<C> }>;
-/** What is left of a value after a change; throws when the stage does not let it be changed so. Null: nothing changed. */
+/** The value after a change; throws when the stage does not let it be changed so. Null: nothing changed. */
 type Apply<V, C> = (value: V, given: C) => Readonly<{ value: V; change: Change; last?: boolean }> | null;
 type Stages<V, C> = Readonly<{ stage: Stage; at: Scene; hooks: readonly Named<V, C>[]; apply: Apply<V, C> }>;
 

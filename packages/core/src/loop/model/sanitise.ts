@@ -1,5 +1,5 @@
 /**
- * What a person would not see in an untrusted text is taken out before the model sees it, and that is on record. The journal keeps the outcome whole;
+ * Text that a person would not see in an untrusted result is removed before the model sees it, and that is on record. The journal keeps the outcome whole;
  * the fold cleans what it shows of it once `text.cleaned` says so, so that an older journal reads as it did (G-35).
  */
 import { cleanOutcome, cleanText, type Markup } from "../../observe/clean.ts";
@@ -35,7 +35,7 @@ export const sanitisedText = (text: string, markup: Markup | null): string => (m
 
 export type CleanHistory = Readonly<{ history: readonly HistoryMessage[]; invisible: number; hidden: number }>;
 
-/** What tools brought in a conversation that was had elsewhere. It is cleaned at the door: this journal has no outcome of it to keep. */
+/** Tool results of an imported conversation. They are sanitised when they are imported: this journal has no outcome of it to keep. */
 export function cleanHistory(history: readonly HistoryMessage[]): CleanHistory {
   const taken = { invisible: 0, hidden: 0 };
   const cleaned = history.map((said) => {

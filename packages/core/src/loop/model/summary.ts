@@ -1,6 +1,6 @@
 /**
  * C-3 a model call of its own: gated, reserved, settled and journalled like any other, but no iteration, and never shown while it comes.
- * What it says is put in place in the commit that records it. Its words are the runtime's own business: middleware sees the request they end up in.
+ * The summary is put in place in the commit that records it. Its words are the runtime's own business: middleware sees the request they end up in.
  */
 import { FaultError, maxCost, toUsage } from "../../vocab/index.ts";
 import { classifyModel, reportModel } from "../calls/breakers.ts";

@@ -1,5 +1,5 @@
 /**
- * What people change of a conversation between turns: with what it begins, how much of it is shown, which model is asked. Part of the fold, but for `trimmed`.
+ * Settings of a conversation that people change between turns: where it begins, how much of it is shown, which model is asked.
  *
  * J-30 after a clear the model is shown nothing that was said before it; instructions, labels, grants, counts and the journal are as they were, and so a fork
  *     begins after it too.
@@ -22,7 +22,7 @@ export const listModels = ({ model, fallbacks }: AgentFacts): readonly string[] 
 export const placeOfChosen = ({ agent, chosen }: Pick<State, "agent" | "chosen">): number =>
   chosen === null ? 0 : Math.max(0, listModels(agent).indexOf(chosen));
 
-/** What follows from the wish at once; an agent that sums up, or has the program's own plan, does that before its next request. */
+/** Compactions that a request for one leads to at once; an agent that sums up, or has the program's own plan, does that before its next request. */
 export function compactNow(s: State, event: JournalEvent): readonly Of<"context.compacted">[] {
   if (event.kind !== "context.compact-asked" || s.agent.context.kind === "summarise" || s.agent.context.kind === "own") return [];
   const { tokens } = event;

@@ -27,13 +27,13 @@ const isLeaveToRecall = (e: JournalEvent): boolean => e.kind === "gate.decided" 
 /** Its agent, and for a delegate those above: a halt of one of them halts what is done for it, whoever drives it. */
 const agentsOf = (s: State): readonly string[] => [s.agent.name, ...(s.turn?.number === 1 ? (s.parent?.lineage ?? []) : [])];
 
-/** What halts this session's turn as a whole. */
+/** The halt that stops this session's whole turn, if any. */
 export const findHalt = (s: State, orders: Orders): StandingHalt | null =>
   agentsOf(s)
     .map((agent) => findAgentHalt(orders, agent))
     .find((halt) => halt !== null) ?? null;
 
-/** What a halt holds back without ending it: the turn, or single calls that a person has said yes to. */
+/** Work that a halt holds back without ending it: the turn, or single calls that a person has said yes to. */
 export type HeldBack = Readonly<{ turn: StandingHalt | null; call(call: Call): StandingHalt | null }>;
 export const NOTHING_HELD: HeldBack = { turn: null, call: () => null };
 
@@ -82,7 +82,7 @@ function waitsForPeople(t: Turn): boolean {
   );
 }
 
-/** What a halt would have to name to stop these events. */
+/** Scopes of halts that stop these events. */
 export function listHaltScopes(s: State, events: readonly TimedEvent[]): readonly string[] {
   const scopes = new Set<string>();
   for (const { event: e } of events) {

@@ -31,7 +31,7 @@ export type RunResult<Value = Json> = Readonly<{
   questions: readonly OpenApproval[];
   unknowns: readonly Unknown[];
   conversation: readonly Message[];
-  /** What the agent asks for and ran without: instructions of the project that are not trusted. */
+  /** Parts that the agent asks for and ran without: instructions of the project that are not trusted. */
   warnings: readonly string[];
 }>;
 

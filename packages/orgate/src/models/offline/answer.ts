@@ -6,7 +6,7 @@
  */
 import type { Json, JsonObject } from "@orgate/core";
 
-/** What may be taken, each once. */
+/** Values that an answer may use, each once. */
 export type AnswerSources = { texts: string[]; numbers: number[]; said: ReadonlySet<string>; results: readonly Json[] };
 
 export const answerFromSources = (schema: JsonObject, sources: AnswerSources): Json =>
@@ -68,7 +68,7 @@ function isSaid(schema: JsonObject, { texts, numbers, said }: AnswerSources): bo
   return (type === "string" && texts.length > 0) || ((type === "number" || type === "integer") && numbers.length > 0);
 }
 
-/** What must be there, and what a result has. */
+/** Required fields, and fields that a result has. */
 function objectBy(schema: JsonObject, at: At): Json {
   const properties = objectOf(schema.properties);
   const required = isList(schema.required) ? schema.required : [];

@@ -9,7 +9,7 @@
 import type { Json } from "@orgate/core";
 import { isList } from "./template.ts";
 
-/** What a request became, so far. */
+/** The artifact of a request so far. */
 export type AuthorTurn = Readonly<{
   input: string;
   results: readonly Readonly<{ tool: string; text: string; isError: boolean }>[];

@@ -13,23 +13,21 @@ import { appendFileSync } from "node:fs";
 import {
   estimateTokens,
   FaultError,
-  fileLine,
   type Json,
   type JsonObject,
   lowerFirst,
-  type Message,
   type Model,
   type ModelReply,
   type ModelRequest,
   type Preview,
   type ReplyPart,
-  type ToolSpec,
 } from "@orgate/core";
 import type { Clock } from "@orgate/core/loop";
 import * as z from "zod";
-import { answerFromSources } from "./answer.ts";
 import { writeAgentDraft } from "./author.ts";
-import { asText, fillJson, findTemplateFlaw, isList, within } from "./template.ts";
+import { draftDefaultReply, type OfflineDraft } from "./default-reply.ts";
+import { asText, fillJson, findTemplateFlaw, within } from "./template.ts";
+import { type OfflineResult, type OfflineTurn, parseResult, readTurnSoFar } from "./turn-so-far.ts";
 
 const regularExpression = z.string().refine(isPattern, "is no regular expression");
 
@@ -55,7 +53,7 @@ const ruleSchema = z.strictObject({
       if (flaw !== null) refused.addIssue({ code: "custom", message: flaw });
     })
     .optional(),
-  /** What it answers with where the answer is to be structured: said as JSON. */
+  /** The structured answer, said as JSON. */
   answer: z.json().optional(),
   calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
 });
@@ -82,9 +80,6 @@ export type OfflineOptions = z.input<typeof optionsSchema>;
 export type OfflineRule = z.input<typeof ruleSchema>;
 type Rule = z.output<typeof ruleSchema>;
 
-/** What a reply is made of before it is sent. */
-type Draft = Readonly<{ think: string | null; say: string | null; calls: readonly Readonly<{ tool: string; args: Json }>[] }>;
-
 export function offlineModel(given: OfflineOptions & Readonly<{ name: string }>, clock: Clock): Model {
   const { name, ...options } = given;
   return following(`offline/${name}`, options, clock);
@@ -98,9 +93,9 @@ function following(id: string, options: unknown, clock: Clock): Model {
 
   async function ask(request: ModelRequest, preview: (preview: Preview) => void, signal: AbortSignal): Promise<ModelReply> {
     if (log !== undefined) appendFileSync(log, requestLine(request));
-    const turn = turnOf(request.messages);
+    const turn = readTurnSoFar(request.messages);
     const rule = firstFitting(rules, turn);
-    const draft = rule !== null ? filled(rule, turn) : isAuthor ? writeAgentDraft(turn) : obvious(id, turn, request);
+    const draft = rule !== null ? filled(rule, turn) : isAuthor ? writeAgentDraft(turn) : draftDefaultReply(id, turn, request);
     const { parts, cut } = partsOf(draft, request);
     await stream(parts, preview, { clock, delayMs, signal });
     const calls = parts.some((part) => part.kind === "call");
@@ -133,51 +128,9 @@ export function modelFor(id: string, options: JsonObject, clock: Clock): Model {
   return following(id, options, clock);
 }
 
-// ─ the turn so far
-
-type Called = Readonly<{ tool: string; wireId: string }>;
-type Result = Readonly<{ tool: string; text: string; isError: boolean }>;
-type Turn = Readonly<{
-  input: string;
-  called: readonly Called[];
-  results: readonly Result[];
-  latest: readonly Result[];
-  callsBefore: number;
-  files: string;
-}>;
-
-/** From the last message of a user on. */
-function turnOf(messages: readonly Message[]): Turn {
-  const start = messages.findLastIndex((message) => message.role === "user");
-  const asked = messages[start];
-  const called: Called[] = [];
-  const results: Result[] = [];
-  let latestFrom = 0;
-  for (const message of messages.slice(start + 1)) {
-    if (message.role === "assistant") {
-      latestFrom = results.length;
-      for (const part of message.parts) if (part.kind === "call") called.push({ tool: part.tool, wireId: part.wireId });
-    }
-    if (message.role === "tool") results.push({ tool: message.tool, text: message.text, isError: message.isError });
-  }
-  const callsBefore = messages.reduce((sum, message) => sum + (message.role === "assistant" ? message.parts.filter(isCall).length : 0), 0);
-  return {
-    input: asked?.role === "user" ? asked.text : "",
-    called,
-    results,
-    latest: results.slice(latestFrom),
-    callsBefore,
-    files: filesIn(asked),
-  };
-}
-
-const filesIn = (asked: Message | undefined): string => (asked?.role === "user" ? (asked.files ?? []).map(fileLine).join(", ") : "");
-
-const isCall = (part: { readonly kind: string }): boolean => part.kind === "call";
-
 // ─ rules
 
-function firstFitting(rules: readonly Rule[], turn: Turn): Rule | null {
+function firstFitting(rules: readonly Rule[], turn: OfflineTurn): Rule | null {
   const tools = new Set(turn.called.map(({ tool }) => tool));
   const last = turn.results.at(-1);
   const fits = ({ when }: Rule): boolean => {
@@ -192,7 +145,7 @@ function firstFitting(rules: readonly Rule[], turn: Turn): Rule | null {
   return rules.find(fits) ?? null;
 }
 
-function filled({ when, think, say, answer, calls }: Rule, turn: Turn): Draft {
+function filled({ when, think, say, answer, calls }: Rule, turn: OfflineTurn): OfflineDraft {
   const groups = when.says === undefined ? null : new RegExp(when.says, "iu").exec(turn.input);
   const fill = (template: Json): Json => fillJson(template, (key) => lookUp(key, turn, groups));
   const text = (template: string | undefined) => (template === undefined ? null : asText(fill(template)));
@@ -201,7 +154,7 @@ function filled({ when, think, say, answer, calls }: Rule, turn: Turn): Draft {
 }
 
 /** `input`, `files`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
-function lookUp(key: string, turn: Turn, groups: RegExpExecArray | null): Json {
+function lookUp(key: string, turn: OfflineTurn, groups: RegExpExecArray | null): Json {
   const [head = "", ...path] = key.split(".");
   if (head === "input") return turn.input;
   if (head === "files") return turn.files;
@@ -214,139 +167,20 @@ function lookUp(key: string, turn: Turn, groups: RegExpExecArray | null): Json {
   return (/^\d+$/.test(head) ? groups?.[Number(head)] : groups?.groups?.[head]) ?? "";
 }
 
-function at(result: Result | undefined, path: readonly string[]): Json {
+function at(result: OfflineResult | undefined, path: readonly string[]): Json {
   if (result === undefined) return "";
-  return path.length === 0 ? result.text : within(parsed(result.text), path);
+  return path.length === 0 ? result.text : within(parseResult(result.text), path);
 }
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
-}
-
-// ─ without a rule
-
-const SHOWN = 600;
-
-function obvious(id: string, turn: Turn, { tools, answer }: ModelRequest): Draft {
-  const schema = answer?.kind === "text" ? answer.schema : null;
-  if (turn.latest.length > 0) return saying(schema === null ? turn.latest.map(told).join("\n") : structured(schema, turn));
-  const best = bestTool(turn.input, tools);
-  if (schema !== null && (best === null || argumentsFrom(turn.input, best).missing.length > 0)) return saying(structured(schema, turn));
-  if (best === null) return saying(introduction(id, turn, tools));
-  const { args, missing } = argumentsFrom(turn.input, best);
-  if (missing.length === 0) return { think: null, say: `I will call ${best.name}.`, calls: [{ tool: best.name, args }] };
-  return saying(
-    `I would call ${best.name}, but your request does not say ${missing.join(", ")}. Put each text in quotes, in that order, and ask again.`,
-  );
-}
-
-const structured = (schema: JsonObject, { input, results }: Turn): string =>
-  JSON.stringify(
-    answerFromSources(schema, { ...saidIn(input), results: results.filter(({ isError }) => !isError).map(({ text }) => parsed(text)) }),
-  );
-
-const saying = (say: string): Draft => ({ think: null, say, calls: [] });
-const told = ({ tool, text, isError }: Result): string => `${tool} ${isError ? "did not work" : "answered"}: ${shortened(text)}`;
-const shortened = (text: string): string =>
-  text.length <= SHOWN ? text : `${text.slice(0, SHOWN).toWellFormed()} … (${text.length} characters)`;
-
-function introduction(id: string, { input, files }: Turn, tools: readonly ToolSpec[]): string {
-  const able =
-    tools.length === 0
-      ? "I have no tools here."
-      : `I can call ${tools.map(({ name }) => name).join(", ")}: name one, with its texts in quotes.`;
-  const heard = input.trim() === "" ? "" : ` You said: ${shortened(input.trim())}`;
-  const shown = files === "" ? "" : ` You showed me: ${files}`;
-  return `I am ${id}, a model of fixed rules that runs offline and understands no language. ${able}${heard}${shown}`;
-}
-
-/** A word of its name counts three, a word of its description one; below three it was not meant. The first of equals wins. */
-function bestTool(input: string, tools: readonly ToolSpec[]): ToolSpec | null {
-  const said = new Set(words(withoutQuotes(input)));
-  const score = ({ name, description }: ToolSpec): number =>
-    3 * words(name).filter((word) => said.has(word)).length + new Set(words(description).filter((word) => said.has(word))).size;
-  let best: ToolSpec | null = null;
-  let most = 2;
-  for (const tool of tools) {
-    const scored = score(tool);
-    if (scored > most) [best, most] = [tool, scored];
-  }
-  return best;
-}
-
-const STOP = new Set(
-  "a an and are as at be by can do for from has have i in is it me my of on one or please that the this to up was what with you your".split(
-    " ",
-  ),
-);
-
-const words = (text: string): readonly string[] =>
-  text
-    .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "" && !STOP.has(word));
-
-const QUOTED = /"([^"]*)"|`([^`]*)`|“([^”]*)”|(?<![\p{L}\p{N}])'([^']*)'(?![\p{L}\p{N}])/gu;
-const withoutQuotes = (text: string): string => text.replace(QUOTED, " ");
-
-/** Required arguments only, each from the request: texts from quotes, numbers from numbers, fixed values where they are named. */
-function argumentsFrom(input: string, tool: ToolSpec): { readonly args: JsonObject; readonly missing: readonly string[] } {
-  const { texts, numbers, said } = saidIn(input);
-  const properties = fieldOf(tool.inputSchema, "properties");
-  const args: Record<string, Json> = {};
-  const missing: string[] = [];
-  for (const name of namesIn(tool.inputSchema.required)) {
-    const schema = fieldOf(properties, name);
-    const values = schema.enum;
-    const value =
-      values !== undefined && isList(values)
-        ? values.find((one) => said.has(String(one)))
-        : schema.type === "string"
-          ? texts.shift()
-          : schema.type === "number"
-            ? numbers.shift()
-            : schema.type === "integer"
-              ? take(numbers, Number.isSafeInteger)
-              : undefined;
-    if (value === undefined) missing.push(name);
-    else args[name] = value;
-  }
-  return { args, missing };
-}
-
-function saidIn(input: string): Readonly<{ texts: string[]; numbers: number[]; said: ReadonlySet<string> }> {
-  const texts = [...input.matchAll(QUOTED)].map((found) => found[1] ?? found[2] ?? found[3] ?? found[4] ?? "");
-  const numbers = (withoutQuotes(input).match(/(?<![\p{L}\p{N}.])-?\d+(\.\d+)?(?![\p{L}\p{N}])/gu) ?? []).map(Number);
-  return { texts, numbers, said: new Set([...words(withoutQuotes(input)), ...texts]) };
-}
-
-function take(numbers: number[], fits: (n: number) => boolean): number | undefined {
-  const found = numbers.findIndex(fits);
-  return found < 0 ? undefined : numbers.splice(found, 1)[0];
-}
-
-function fieldOf(object: JsonObject, name: string): JsonObject {
-  const value: Json | undefined = Object.hasOwn(object, name) ? object[name] : undefined;
-  return typeof value === "object" && value !== null && !isList(value) ? value : {};
-}
-
-const namesIn = (value: Json | undefined): readonly string[] =>
-  value !== undefined && isList(value) ? value.filter((one): one is string => typeof one === "string") : [];
 
 // ─ sending
 
 function partsOf(
-  { think, say, calls }: Draft,
+  { think, say, calls }: OfflineDraft,
   { maxOutputTokens, messages }: ModelRequest,
 ): { readonly parts: readonly ReplyPart[]; readonly cut: boolean } {
   const cut = say !== null && estimateTokens(say) > maxOutputTokens;
   const text = cut ? say.slice(0, maxOutputTokens).toWellFormed() : say; // at least a character a token
-  const before = turnOf(messages).callsBefore;
+  const before = readTurnSoFar(messages).callsBefore;
   const made = cut ? [] : calls; // a call cut in half is no call
   const parts: ReplyPart[] = made.map(({ tool, args }, i) => ({
     kind: "call",

@@ -23,7 +23,7 @@ export function fillJson(template: Json, look: TemplateLookup): Json {
   return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, fillJson(value, look)]));
 }
 
-/** What is wrong with the places of a text; null: nothing. */
+/** The first flaw in a template's placeholders; null if there is none. */
 export function findTemplateFlaw(template: string): string | null {
   let depth = 0;
   for (const [, key = ""] of template.matchAll(PLACE)) {
@@ -84,7 +84,7 @@ function textOf(part: Part, look: TemplateLookup): string {
 
 const isOfItem = (key: string): boolean => key === "item" || key.startsWith("item.");
 
-/** What a path leads to; empty where it leads nowhere. */
+/** The value at a path; empty if there is none. */
 export function within(value: Json, path: readonly string[]): Json {
   let at: Json | undefined = value;
   for (const step of path) {

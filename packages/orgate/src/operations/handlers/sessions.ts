@@ -1,9 +1,9 @@
-import { FaultError, type SessionId, seq } from "@orgate/core";
+import { FaultError, type IntentId, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
 import { hasWords, searchWords } from "@orgate/protocol/view";
 import type { OperationGroups } from "@orgate/protocol/words";
 import { findSessionHalt } from "../../runtime/people/halted.ts";
-import { act } from "../access.ts";
+import { act, type Caller } from "../access.ts";
 import { aboutSession } from "../acts.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
@@ -16,12 +16,14 @@ type ListedSession = SessionSummary & Readonly<{ halted: StandingHalt | null }>;
 /** Streams are for a server: its sockets have their handlers. */
 type Group = Exclude<OperationGroups["sessions"], "follow" | "followAll">;
 
-/** What a session is found by in a list, beside what was said in it. */
+type Sending = Readonly<{ params: Readonly<{ session: SessionId }>; caller: Caller; once: Readonly<{ intent: IntentId }> }>;
+
+/** The text of a list's row that a search looks in, beside the words of the conversation. */
 const listedText = ({ session, external, title, agent, principal }: SessionSummary): string =>
   [session, external ?? "", title ?? "", agent, principal.id].join(" ");
 
-/** W-9 Whether a session fits what is searched for. Who may see it is asked for each one that fits. */
-async function fitting(views: OperationContext["views"], text: string | undefined): Promise<(one: SessionSummary) => boolean> {
+/** Whether a session matches the search. W-9 Permission to see it is checked for each match. */
+async function createMatcher(views: OperationContext["views"], text: string | undefined): Promise<(one: SessionSummary) => boolean> {
   if (text === undefined) return () => true;
   const words = searchWords(text);
   const said = new Set(await views.said(words));
@@ -44,9 +46,11 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
       found.map(async (s) => ({ ...s, halted: await findSessionHalt({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
     );
   };
+  const send = async ({ params, caller, once }: Sending, wish: Parameters<typeof sessionDriver.send>[0]["wish"]) =>
+    json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
   return {
     sessions: async ({ query, may }) => {
-      const fits = await fitting(views, query.text);
+      const fits = await createMatcher(views, query.text);
       return json(
         await page<ListedSession>(cursors, query, {
           read: async (after, most) => {
@@ -84,24 +88,12 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
           shows: () => true,
         }),
       ),
-    say: async ({ params, body, caller, once }) =>
-      json(await sessionDriver.send({ session: params.session, wish: { kind: "follow-up", ...body }, as: caller.person, id: once.intent })),
-    steer: async ({ params, body, caller, once }) =>
-      json(await sessionDriver.send({ session: params.session, wish: { kind: "steer", ...body }, as: caller.person, id: once.intent })),
-    cancel: async ({ params, body, caller, once }) => {
-      const wish = { kind: body.all ? "cancel-all" : "cancel", reason: body.reason } as const;
-      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
-    },
-    clear: async ({ params, caller, once }) =>
-      json(await sessionDriver.send({ session: params.session, wish: { kind: "clear" }, as: caller.person, id: once.intent })),
-    compact: async ({ params, body, caller, once }) => {
-      const wish = { kind: "compact", tokens: body.tokens ?? null } as const;
-      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
-    },
-    chooseModel: async ({ params, body, caller, once }) => {
-      const wish = { kind: "choose-model", model: body.model } as const;
-      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
-    },
+    say: ({ body, ...call }) => send(call, { kind: "follow-up", ...body }),
+    steer: ({ body, ...call }) => send(call, { kind: "steer", ...body }),
+    cancel: ({ body, ...call }) => send(call, { kind: body.all ? "cancel-all" : "cancel", reason: body.reason }),
+    clear: (call) => send(call, { kind: "clear" }),
+    compact: ({ body, ...call }) => send(call, { kind: "compact", tokens: body.tokens ?? null }),
+    chooseModel: ({ body, ...call }) => send(call, { kind: "choose-model", model: body.model }),
     fork: async ({ params, body, caller, once }) => {
       const { at, id = once.external } = body;
       mustBeFree(id, once);

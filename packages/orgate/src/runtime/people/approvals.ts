@@ -70,11 +70,11 @@ export type ApprovalRequestView = Readonly<{
   action: ActionText;
   /** A tool's name; `model` or `respond` for the others. */
   tool: string;
-  /** What will run; null where there are none. */
+  /** Arguments that will run; null if the action has none. */
   args: JsonObject | null;
   /** Who put these arguments in place of those that were proposed. */
   editedBy: string | null;
-  /** What would be delivered; null unless the question is about an answer. */
+  /** The answer that would be delivered; null unless the request is about an answer. */
   text: string | null;
   resource: Resource | null;
   digest: Digest;
@@ -88,17 +88,17 @@ export type ApprovalRequestView = Readonly<{
   votes: readonly Vote[];
   /** The most that every policy which asks lets be remembered; null: this once. */
   widest: WidestGrant | null;
-  /** What was shown of the call, and what a grant would be bound to; null where none could be given. */
+  /** The call as it was shown, to which a grant would be bound; null if no grant can be given. */
   shown: Coverage | null;
   /** Each grant that may be given, at its longest, in words. */
   grants: readonly Readonly<{ scope: GrantRequest["scope"]; says: string }>[];
   /** The halt that a yes would wait with, in words; null: nothing holds it. */
   halted: string | null;
-  /** What became since of the unknown outcomes that it asks about, in words. */
+  /** How the unknown outcomes that it asks about were resolved since, in words. */
   resolved: readonly string[];
 }>;
 
-/** Null when nobody waits for this answer any more. */
+/** Null if the request no longer waits. */
 export async function viewApprovalRequest(
   journal: Pick<Journal, "read" | "session" | "unknownsLike">,
   session: SessionId,
@@ -166,7 +166,7 @@ export const isExpired = ({ expiresAt }: Pick<ApprovalRequestView, "expiresAt">,
 
 const SCOPES = ["digest", "resource", "tool"] as const;
 
-/** What all of them allow. Two that allow only lifetimes of different kinds allow no more than the turn, which lies in every one. */
+/** The widest grant that every policy allows. Lifetimes of different kinds have only the turn in common. */
 function widestOf(asks: readonly Ask[]): WidestGrant | null {
   let widest: WidestGrant | null = null;
   for (const [i, { terms }] of asks.entries()) {
@@ -228,14 +228,14 @@ export function toGrantRequest(scope: GrantRequest["scope"], lifetime: string, a
 
 export type Acting = Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
 
-/** Their key counts in this project, and they have it. */
+/** Throws unless the person's key is certified in this project. */
 export async function certifyActor({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
   const doubt = findPersonProblem(await place.keyring.refresh(), person);
   if (doubt !== null) throw notPermitted(person, what, doubt);
   return { kind: "user", id: person.name };
 }
 
-/** Throws unless the policies simply allow it; an error of theirs denies. */
+/** Throws unless the policies allow it; an error in them denies. */
 export function assertMayAct(gate: Acting["gate"], person: Person, act: UserAct, what: string): void {
   const reason = refusalFor(gate, person.name, act);
   if (reason !== null) throw notPermitted(person, what, reason);
@@ -283,7 +283,7 @@ const notHalted = (scope: string, halted: readonly string[]): FaultError =>
     hint: halted.length === 0 ? "nothing is halted: `orgate halts`" : `halted: ${halted.join(", ")}; \`orgate halts\` tells more`,
   });
 
-/** Whoever gave it may take it back; so may whoever may approve the like. */
+/** The person who gave a grant may revoke it, and so may anybody who may approve the same action. */
 export async function revokeGrant(acting: Acting, grant: GrantId, reason: string): Promise<StandingGrant> {
   demandReason(reason, `revoke grant \`${grant}\``);
   const { orders } = acting.place;
@@ -308,7 +308,7 @@ export async function revokeGrant(acting: Acting, grant: GrantId, reason: string
 export type ListedGrant = StandingGrant & Readonly<{ says: string }>;
 export type OrdersInForce = Readonly<{ grants: readonly ListedGrant[]; halts: readonly StandingHalt[] }>;
 
-/** All grants and halts in force, for whoever only looks. */
+/** All grants and halts in force, from a journal that is only read. */
 export async function readOrdersInForce(journal: Pick<Journal, "read">, now: Millis): Promise<OrdersInForce> {
   const orders: OpenOrders = openOrders(
     { read: journal.read, append: () => Promise.reject(new Error("this is for looking only")) },

@@ -14,7 +14,7 @@ export type BreakerView = StandingBreaker & Readonly<{ written: BreakerState }>;
 
 const PAGE = 500;
 
-/** All that were ever changed, by name, for whoever only looks. */
+/** All breakers that ever changed, by name, from a journal that is only read. */
 export async function readBreakers(journal: Pick<Journal, "read" | "streams">, now: Millis): Promise<readonly BreakerView[]> {
   const all: BreakerView[] = [];
   for (const { stream, seq: last } of await journal.streams(BREAKERS)) {

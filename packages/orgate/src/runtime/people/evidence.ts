@@ -22,7 +22,7 @@ export type Envelope = Readonly<{
   durationMs: number;
   starts: number;
   outcome: string;
-  /** What became of an outcome that was unknown; null: nothing more is known, or nothing more was to be. */
+  /** How an unknown outcome was resolved; null if it was not unknown, or is not resolved. */
   settled: SettledCall | null;
   exitStatus: Json;
   outputDigest: string | null;
@@ -31,7 +31,7 @@ export type Envelope = Readonly<{
   policies: readonly string[];
   approval: string | null;
   identity: Readonly<{ agent: string; onBehalfOf: string; surface: string }>;
-  /** What else the tool showed: an edit's before and after, where output is kept. */
+  /** Further evidence of the tool: an edit's before and after, where output is stored. */
   shown: JsonObject;
   /** Where in the session's stream it stands. */
   entries: Readonly<{ opened: number; decided: number | null; started: number | null; ended: number }>;

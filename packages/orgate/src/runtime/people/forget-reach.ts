@@ -30,7 +30,7 @@ export type AffectedSession = Readonly<{
   why: "it came from here" | "it was recalled here" | "it works for, or goes on from, one of them";
 }>;
 
-/** What goes with it: whatever is erased takes along what was stored from there, and that what it was recalled in. */
+/** Items and sessions that go with it: an erased session takes the items stored from it, and they the sessions that recalled them. */
 export type ForgetReach = Readonly<{ ids: readonly KnowledgeId[]; sessions: readonly AffectedSession[] }>;
 
 /** N-13 what a session that had read it has stored may say it again, and its place in the journal is gone: it goes too. */
@@ -53,7 +53,7 @@ export async function findForgetReach(
   }
 }
 
-/** What is told of an erasure that a forgetting asked for: it leads back from one to the other. */
+/** The reason of an erasure that a forgetting asked for: it leads back to it. */
 export const erasureReason = (reason: string): string => `forgotten: ${reason}`.toWellFormed();
 
 /** Tombstones that follow one another, of one person and one reason, are one forgetting: its other items, and the sessions that it erased. */
@@ -146,7 +146,7 @@ export async function findAffectedSessions(
 
 const mentions = (text: string, ids: readonly KnowledgeId[]): boolean => ids.some((id) => text.includes(id));
 
-/** What was erased before is passed over. */
+/** Skips entries that were erased before. */
 async function* readable(journal: Pick<Journal, "read">, stream: StreamId, end: Seq): AsyncGenerator<Entry> {
   for (let after = seq(0), step = 500; after < end; ) {
     try {

@@ -1,5 +1,5 @@
 /**
- * The halt that keeps a session from going on, for every surface that tells a session's state.
+ * Finds the halt that holds a session back, for every surface that shows a session's state.
  * Q-17 A turn that a halt keeps is halted, with which halt, by whom, why, and how to lift it: it is neither at work nor interrupted.
  */
 import {
@@ -17,7 +17,7 @@ import { HALT } from "@orgate/core/vocab";
 type Reads = Pick<Journal, "read" | "session">;
 export type SessionHaltPorts = Readonly<{ journal: Reads; halts: Orders["halts"]; isHeld: boolean }>;
 
-/** As of now, for whoever only looks. */
+/** Halts in force, from a journal that is only read. */
 export async function readHalts(journal: Pick<Journal, "read">): Promise<Orders["halts"]> {
   let orders = NO_ORDERS;
   for await (const page of entryPages(journal, HALT)) orders = foldOrders(orders, page);
@@ -37,6 +37,6 @@ export async function findSessionHalt({ journal, halts, isHeld }: SessionHaltPor
   try {
     return findAwaitedHalt(await readTurn({ journal }, s.session), orders);
   } catch {
-    return null; // erased or damaged: whoever opens it is told
+    return null; // erased or damaged: opening it reports that
   }
 }

@@ -133,7 +133,7 @@ const EMBED_BATCH = 96;
 
 export type ImportedItems = Readonly<{ stored: number; known: number; forgotten: number }>;
 
-/** Checked whole before anything is stored. What somebody else wrote is `untrusted`, and nobody here stands for it, unless whoever imports it says so. */
+/** Checks the whole file before anything is stored. Items are `untrusted` and unverified unless the importing person says otherwise. */
 export async function importItems(
   editor: KnowledgeEditor,
   file: Readonly<{ name: string; text: string }>,
@@ -186,7 +186,7 @@ export async function importItems(
 const UNTRUSTED = "untrusted" as Label;
 
 export type ForgetRequest = Readonly<{ ids: readonly KnowledgeId[]; reason: string; erase: boolean }>;
-/** `sessions` are erased; `left` could not be, as things stand: whoever asks once more has those erased too. */
+/** `sessions` were erased; `left` could not be erased yet: asking again erases those too. */
 export type ForgetOutcome = Readonly<{
   gone: number;
   clean: boolean;

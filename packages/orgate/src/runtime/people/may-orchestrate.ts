@@ -1,5 +1,5 @@
 /**
- * Whom a person may have conducted.
+ * Checks that everybody whose words an orchestration follows may run its agents.
  * S-18 a conductor has an agent work only where everybody whose words its turn follows may run that agent, by the policies. At the machine itself (`orgate chain`,
  *      the library) whoever opened the session is asked for no such leave, as `orgate run` asks for none; whoever else speaks in it is.
  */
@@ -19,7 +19,7 @@ import { createRunCheck } from "./may-run.ts";
 
 const AT_THE_MACHINE: ReadonlySet<Surface> = new Set(["cli", "library"]);
 
-/** What every runtime puts before the delegations of a conductor; nothing for other agents. */
+/** The middleware before an orchestrator's delegations; none for other agents. */
 export function orchestrationCheck(
   agent: Agent,
   gate: Pick<Gate, "decideFor">,

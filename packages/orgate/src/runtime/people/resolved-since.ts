@@ -1,5 +1,5 @@
 /**
- * What became since of the unknown outcomes that an approval request asks about.
+ * Finds how the unknown outcomes that an approval request asks about were resolved since.
  * Q-23 A request that was asked because of an unknown outcome says, when it is shown, that the outcome is known by now: what it was, who said so, and when.
  */
 import { type Ask, type CallId, type JournalEvent, principalName, type SessionId, UNKNOWN_OPEN } from "@orgate/core";

@@ -1,5 +1,5 @@
 /**
- * Approval requests that are not open any more, for whoever comes too late: who answered, when, and what the call came to.
+ * Approval requests that no longer wait: who answered, when, and the outcome of the call.
  * Q-23 it is looked for in the session that is named, else among the newest entries of the journal: a stranger's id costs the same however long it is.
  */
 import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Journal, type SessionId, seq } from "@orgate/core";
@@ -15,7 +15,7 @@ const PAGE = 500;
 const MOST_LOOKED = 5_000;
 /** A call's decision lies in one append with its question, a little before it. */
 const BEFORE = 200;
-/** What became of it is told as far as it happened soon after. */
+/** How many entries after the answer are searched for its effect. */
 const AFTER = 2_000;
 
 /** Null where none is found, it is still open, or it was erased. `me`: who asks, as principals are written; null where that is not known. */

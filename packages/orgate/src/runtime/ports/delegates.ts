@@ -15,7 +15,7 @@ import { sha256 } from "../../node/crypto.ts";
 /** The other agents of the runtime: how one of them is found, and driven for the agent that delegates to it. */
 export type Family = Pick<Ports["children"], "find" | "drive">;
 
-/** What sessions of an agent record of it, and what limits it has, for those that delegate to it. */
+/** Facts and limits of an agent, for those that delegate to it. */
 export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate, counters: Counters = tokenizers): Family["find"] {
   const known = new Map<string, Readonly<{ under: Gate["digest"]; delegate: ReturnType<Family["find"]> }>>();
   return (name) => {

@@ -59,7 +59,7 @@ export type Tracer = Readonly<{ hear(entry: Entry, agent: Pick<Agent, "name" | "
 
 const CLOSE_MS = 5_000;
 
-/** What a tracer throws is dropped, and closing does not wait for it longer than five seconds. */
+/** Errors of a tracer are dropped, and closing does not wait for it longer than five seconds. */
 export function safeTracer(own: Tracer | undefined, withinMs = CLOSE_MS): Required<Tracer> | null {
   if (own === undefined) return null;
   return {

@@ -48,13 +48,13 @@ export type OpenProjectStore = Readonly<{
   keyring: OpenKeyring;
   /** Grants and halts of the whole project, as this process sees them. */
   orders: OpenOrders;
-  /** What keeps failing, as this process sees it. */
+  /** Circuit breakers, as this process sees them. */
   breakers: OpenBreakers;
-  /** What is counted over hours and days, of this process and all others. */
+  /** Counters over hours and days, of this process and all others. */
   counts: CountsPort;
   /** Of the sessions that were driven here lately. */
   folds: BoundedFolds;
-  /** What is remembered: opened when it is first asked for. */
+  /** The knowledge store; opened when it is first used. */
   knowledge(embedder: Embedder | null): Knowledge;
   knowledgeStore(): KnowledgeStore;
   /** Opens the socket through which others send intents to the sessions driven here; null where there can be none. */
@@ -134,7 +134,7 @@ function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
   };
 }
 
-/** What another process orders is seen by the same look that sees its intents. */
+/** Orders of another process are seen by the same check that sees its intents. */
 function ordersFor({ journal, inbox }: Store, clock: Clock): OpenOrders {
   const orders = openOrders(journal, clock.now);
   return {

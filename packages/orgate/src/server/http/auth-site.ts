@@ -1,5 +1,5 @@
 /**
- * What a browser brings along by itself: cookies, and where a request comes from. Pure.
+ * Cookies and origin of a request, which a browser sends by itself. Pure.
  *
  * W-14 a sign-in's cookie is for this host alone, not for scripts, not for other sites; under https it is sent nowhere else.
  * W-14 with a cookie, what comes from another site is refused, and what changes something or opens a socket must say that it comes from this one; a
@@ -29,7 +29,7 @@ export function readCookie(headers: IncomingHttpHeaders, name: string): string |
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
-/** What is set when somebody signs in, and emptied when they sign out. */
+/** Cookies that a sign-in sets and a sign-out clears. */
 export function toSetCookie(names: CookieNames, token: string, maxAgeS: number): readonly string[] {
   const common = `Path=/; SameSite=Strict; Max-Age=${maxAgeS}${names.secure ? "; Secure" : ""}`;
   return [
@@ -38,7 +38,7 @@ export function toSetCookie(names: CookieNames, token: string, maxAgeS: number):
   ];
 }
 
-/** Follows from the sign-in alone: whoever does not have that cannot make it up. */
+/** Derived from the sign-in: without that nobody can make it up. */
 export const csrfToken = (token: string): string => createHash("sha256").update(`orgate-csrf-1\n${token}`).digest("base64url");
 
 export type SiteRequest = Readonly<{ via: "http" | "socket"; method: string; headers: IncomingHttpHeaders }>;

@@ -1,10 +1,10 @@
 /**
- * What one server takes at the most. Everything here is a number that is reached, answered for, and forgotten again.
+ * Limits of one server: sizes, times, connections and rates.
  *
  * W-19 a body that is too long is refused before it is read further, and the connection is closed.
  * W-19 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
  * W-19 more connections than allowed, of all or of one address, are turned away at once; those that are there go on.
- * W-19 whoever asks too often is told how long to wait, by caller; who is not known, by source. What is kept of them does not grow.
+ * W-19 Requests above the rate are told how long to wait: by caller, or by source if the caller is unknown. The memory for this does not grow.
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
@@ -25,10 +25,10 @@ export type ServerLimits = Readonly<{
   bodyBytes: number;
   /** Of a request that may carry files. */
   filesBytes: number;
-  /** Requests of one caller: so many at once, and so many a second. */
+  /** Requests of one caller: at once, and each second after that. */
   burst: number;
   perSecond: number;
-  /** Of an address that is not known yet: those that fail to say who they are. */
+  /** Requests of one source that fail to authenticate. */
   strangersBurst: number;
   strangersPerSecond: number;
 }>;
@@ -48,7 +48,7 @@ export const SERVER_LIMITS: ServerLimits = Object.freeze({
 });
 
 export type RateLimit = Readonly<{
-  /** 0: go on; else so many milliseconds from now. */
+  /** 0 if it may go on, otherwise how many milliseconds to wait. */
   take(who: string, now: number): number;
   /** Whether it would be let go on, without counting. */
   wait(who: string, now: number): number;
@@ -130,7 +130,6 @@ function wholeOf(address: string): readonly string[] {
 
 export type ConnectionLimit = Readonly<{ enter(address: string): boolean; leave(address: string): void; inside(): number }>;
 
-/** Counts who is inside. */
 export function createConnectionLimit({
   connections,
   connectionsPerAddress,

@@ -23,7 +23,7 @@ th{font-weight:600}
 th:first-child{width:40%}th:last-child{width:20%}
 @media (max-width:44rem){thead{display:none}tr{display:block;padding:.6rem 0;border-bottom:1px solid var(--line)}td{display:block;border:0;padding:.1rem 0}td:last-child{color:var(--dim)}}`;
 
-/** What a content policy names a text by, so that this one is let and no other. */
+/** The hash by which a content security policy allows exactly this text. */
 export const toCspSource = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 export const renderPage = (title: string, body: string): string =>

@@ -1,4 +1,4 @@
-/** What a server has beside its API: the description as a page, signing in and out, tickets. With each page the ways in that it answers (W-7). */
+/** Pages of a server beside its API: docs, console, sign-in and sign-out; and the handler of tickets. Each page lists its routes (W-7). */
 import { millis } from "@orgate/core";
 import type { OperationHandlers } from "../../operations/execute.ts";
 import { refusal } from "../../operations/refusal.ts";

@@ -1,15 +1,15 @@
 /**
  * Authentication of requests: the seam between the server and identity.
  *
- * W-6 nobody is let in and nothing is done unless `authenticate` names the caller and `mayDo` has no objection; an error of either is a refusal.
- * W-12 whoever is connected when their access ends is cut off: `watch` tells, for as long as something is open.
+ * W-6 Nothing is done unless `authenticate` names the caller and `mayDo` does not object; an error of either is a refusal.
+ * W-12 A caller whose access ends while connected is cut off: `watch` reports it for as long as something is open.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Problem, wireProblem } from "@orgate/protocol";
 import { errorMessage } from "../../node/error-message.ts";
 import type { Caller, Permissions } from "../../operations/access.ts";
 
-/** A request as identity sees it. No body: nobody is known by what they say. */
+/** A request as identity sees it, without its body: nobody is authenticated by a body. */
 export type IncomingRequest = Readonly<{
   via: "http" | "socket";
   method: string;
@@ -29,7 +29,7 @@ export type Access = Permissions & Readonly<{ authenticate(asking: IncomingReque
 
 export const isProblem = (one: Caller | Problem): one is Problem => "status" in one;
 
-/** In force where there is no other. */
+/** The identity of a server that was started without one. */
 export const DENY_EVERYBODY: Access = Object.freeze({
   authenticate: async () => wireProblem("unauthenticated", "nobody is known here", "this server was started without identities"),
   mayDo: () => "nothing is allowed here",
@@ -39,7 +39,7 @@ export const DENY_EVERYBODY: Access = Object.freeze({
   },
 });
 
-/** What identity throws is a refusal, not a way in. */
+/** An error of identity is a refusal, never a way in. */
 export function refuseOnError({ authenticate, mayDo, watch }: Access): Access {
   return {
     watch,
@@ -60,7 +60,7 @@ export function refuseOnError({ authenticate, mayDo, watch }: Access): Access {
   };
 }
 
-/** Why the access counts no more; null while it does. */
+/** Null while the access counts, otherwise why it does not. */
 export function findAccessEnd({ watch }: Pick<Access, "watch">, caller: Caller): string | null {
   let why: string | null = null;
   watch(caller, (reason) => {

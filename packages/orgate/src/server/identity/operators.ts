@@ -11,9 +11,9 @@ import type { Person } from "../../store/keyring.ts";
 import { openPersonsAt } from "../../store/open-read-only.ts";
 
 export type Operators = Readonly<{
-  /** Made and certified the first time. Throws `key-bad` when theirs was withdrawn. */
+  /** Creates and certifies the key the first time. Throws `key-bad` if it was withdrawn. */
   open(name: string): Promise<Person>;
-  /** Of somebody who has one already; null otherwise, and when it was withdrawn. */
+  /** The person whose key is there already; null if there is none, or it was withdrawn. */
   known(name: string): Person | null;
   /** As of the last refresh of the keyring. */
   isGood(person: Person): boolean;

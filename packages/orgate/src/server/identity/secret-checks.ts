@@ -1,5 +1,5 @@
 /**
- * Slow checks of secrets (hashes that an earlier version made): bounded, so that nobody can make the server do too much of it, nor guess for long.
+ * Slow checks of secrets (hashes of an earlier version), bounded: nobody can overload the server with them, nor guess for long.
  *
  * W-17 slow checks take no more than `atOnce` at a time; those of one key wait for each other and hold up no other key; so many wait, the
  *      rest are told to come later; what was found right is not checked at that price again.

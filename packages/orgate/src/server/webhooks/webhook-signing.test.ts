@@ -26,7 +26,7 @@ const check = (
   body: string | Buffer = BODY,
   now = SENT * 1_000,
   secret: string | readonly string[] = SECRET,
-) => checkSigned(at, [secret].flat(), headers, Buffer.from(body), now).kind;
+) => checkSigned(at, [secret].flat(), { headers, body: Buffer.from(body) }, now).kind;
 
 const GITHUB = { "x-hub-signature-256": `sha256=${MACS.plain}`, "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958" };
 const SLACK = { "x-slack-signature": `v0=${MACS.slack}`, "x-slack-request-timestamp": String(SENT) };
@@ -98,7 +98,12 @@ test("Z-13 while one secret takes the place of another, what either signs counts
   }
   const keyBy = (secret: string) => {
     const mac = createHmac("sha256", secret).update(BODY).digest("hex");
-    return checkSigned(hook("github"), ["new", SECRET], { "x-hub-signature-256": `sha256=${mac}` }, Buffer.from(BODY), 0);
+    return checkSigned(
+      hook("github"),
+      ["new", SECRET],
+      { headers: { "x-hub-signature-256": `sha256=${mac}` }, body: Buffer.from(BODY) },
+      0,
+    );
   };
   expect(keyBy("new")).toEqual(keyBy(SECRET));
   expect(keyBy("new").kind).toBe("signed");
@@ -106,7 +111,7 @@ test("Z-13 while one secret takes the place of another, what either signs counts
 
 test("Z-10 the same signed content is the same delivery, whatever it is called; another body, time or webhook is another", () => {
   const keyOf = (at: ReturnType<typeof hook>, headers: Record<string, string>, body = BODY) => {
-    const found = checkSigned(at, [SECRET], headers, Buffer.from(body), SENT * 1_000);
+    const found = checkSigned(at, [SECRET], { headers, body: Buffer.from(body) }, SENT * 1_000);
     if (found.kind !== "signed") throw new Error("not signed");
     return found;
   };

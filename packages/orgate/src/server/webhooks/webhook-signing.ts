@@ -20,8 +20,10 @@ export const showsSignature = (hook: Signing, headers: IncomingHttpHeaders): boo
   shownIn(hook, headers)?.signatures.some((given) => HEX.test(given)) ?? false;
 const HEX = /^[0-9a-fA-F]{64}$/;
 
-/** Any of the secrets may have signed it: while one takes the place of another, both count (Z-13). */
-export function checkSigned(hook: Signing, secrets: readonly string[], headers: IncomingHttpHeaders, body: Buffer, now: number): Signed {
+type SignedRequest = Readonly<{ headers: IncomingHttpHeaders; body: Buffer }>;
+
+/** Any of the secrets may have signed it: while one replaces another, both count (Z-13). */
+export function checkSigned(hook: Signing, secrets: readonly string[], { headers, body }: SignedRequest, now: number): Signed {
   const shown = shownIn(hook, headers);
   if (shown === null) return NOT_SIGNED;
   const { signatures, timestamp, prefix, id } = shown;

@@ -8,7 +8,7 @@
  * Z-12 a body that is nested too deeply is refused; what is said of a delivery is not many times as long as it was.
  * Rule: Z-11.
  */
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import {
   escapeHidden,
   firstTurnEvents,
@@ -69,7 +69,7 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
     const body = await genuine(hook, asking, message);
     mustWait(again.take(body.key, performance.now()));
     const mayOpen = (): void => mustWait(deliveries.take(hook.name, performance.now()));
-    const told = await taken(hook, asking, body, ports, mayOpen).catch((error: unknown) => {
+    const told = await accept(hook, { headers: asking.headers, ...body }, ports, mayOpen).catch((error: unknown) => {
       came(hook.name, { what: "refused", delivery: body.id, session: null, detail: problemIn(error).detail });
       throw error;
     });
@@ -78,13 +78,15 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
     return told.reply;
   }
 
-  type Genuine = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
-
-  async function genuine(hook: Webhook, { remote, headers }: IncomingRequest, message: IncomingMessage): Promise<Genuine> {
+  async function genuine(
+    hook: Webhook,
+    { remote, headers }: IncomingRequest,
+    message: IncomingMessage,
+  ): Promise<Omit<Delivery, "headers">> {
     if (!showsSignature(hook, headers)) throw stranger(hook, remote);
     const read = await readBody(message, hook.maxBytes);
     if (read.kind === "refused") throw refusal(read.problem);
-    const signed = checkSigned(hook, (await ports.secrets.get(hook.name)) ?? [], headers, read.bytes, ports.now());
+    const signed = checkSigned(hook, (await ports.secrets.get(hook.name)) ?? [], { headers, body: read.bytes }, ports.now());
     if (signed.kind === "signed") return { bytes: read.bytes, id: signed.id, key: signed.key };
     throw stranger(hook, remote);
   }
@@ -99,15 +101,14 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
 }
 
 type Told = Readonly<{ what: Outcome | "challenge"; delivery: string | null; session: SessionId | null; reply: Reply }>;
-type Delivered = Readonly<{ bytes: Buffer; id: string | null; key: Extract<Origin, { kind: "webhook" }>["key"] }>;
+type Delivery = Readonly<{
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+  id: string | null;
+  key: Extract<Origin, { kind: "webhook" }>["key"];
+}>;
 
-async function taken(
-  hook: Webhook,
-  { headers }: IncomingRequest,
-  { bytes, id, key }: Delivered,
-  ports: WebhookPorts,
-  mayOpen: () => void,
-): Promise<Told> {
+async function accept(hook: Webhook, { headers, bytes, id, key }: Delivery, ports: WebhookPorts, mayOpen: () => void): Promise<Told> {
   const value = contentOf(hook, headers, bytes);
   const challenge = challengeIn(hook, value);
   if (challenge !== null)

@@ -35,7 +35,7 @@ export const COUNTED_SQL =
   "SELECT total(n) AS day, total(CASE WHEN bucket >= ? THEN n END) AS hour FROM counts WHERE slot = ? AND name = ? AND agent = ? AND value = ? AND bucket >= ? AND owner <> ?";
 const SINCE_SQL = "SELECT since FROM kept_counts WHERE name = ?";
 
-/** `snapshot` runs statements at one moment of the database. Without a proof, rows are believed: for whoever has not the project's keys. */
+/** `snapshot` runs statements at one moment of the database. Without a proof (no project keys), rows are believed. */
 export function countReader(
   db: DatabaseSync,
   snapshot: <T>(read: () => T) => T,

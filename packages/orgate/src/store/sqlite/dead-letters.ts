@@ -12,7 +12,7 @@ import {
 import type { SessionId } from "@orgate/core/vocab";
 import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
-/** Places are never given twice: whoever follows the list asks for what came after the last one seen. */
+/** Positions are never reused: a reader that follows the list asks for those after the last it saw. */
 export const DEAD_LETTERS_SCHEMA = `
 CREATE TABLE dead_letters (
   arrival INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, call TEXT NOT NULL, letter TEXT NOT NULL, UNIQUE (session, call)

@@ -1,11 +1,11 @@
-/** What waits for a person, as rows: written with the events that ask and settle it, made again from the entries where the table is missing. */
+/** Open approval requests as rows: written with the events that ask and settle them, rebuilt from the entries if the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { type ApprovalPage, type ListedApproval, NO_PENDING_APPROVALS, type PendingApprovals } from "@orgate/core/journal";
 import { type ApprovalId, type SessionId, sessionId } from "@orgate/core/vocab";
 import { type QuestionMacs, type QuestionProof, type QuestionRow, type QuestionRows, questionIn } from "./proof/question-proof.ts";
 import { hasTable, makeOnce } from "./side-table.ts";
 
-/** Places are never given twice: whoever follows the list asks for what came after the last one seen. */
+/** Positions are never reused: a reader that follows the list asks for those after the last it saw. */
 const schemaWith = (mac: string): string => `
 CREATE TABLE questions (
   arrival INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, approval TEXT NOT NULL, question TEXT NOT NULL,${mac} UNIQUE (session, approval)
@@ -30,7 +30,7 @@ export type QuestionReader = Readonly<{
 /** Walks through the list that are under way at once; more than these are not followed to their end. */
 const MOST_WALKS = 1_000;
 
-/** `snapshot` runs statements at one moment of the database. Without a proof, rows are believed: for whoever has not the project's keys. */
+/** `snapshot` runs statements at one moment of the database. Without a proof (no project keys), rows are believed. */
 export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) => T, proof: QuestionProof | null): QuestionReader {
   const [page, byId, ofSession] = [db.prepare(QUESTIONS_SQL.page), db.prepare(QUESTIONS_SQL.byId), db.prepare(QUESTIONS_SQL.ofSession)];
   const genuine = (rows: Record<string, SQLOutputValue>[]) => (proof === null ? rows : rows.filter(proof.isGenuine));

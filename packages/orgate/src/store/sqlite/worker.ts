@@ -1,4 +1,4 @@
-/** The writer in a thread of its own: the event loop goes on while a commit waits for the disk. */
+/** Runs the writer in its own thread: the event loop goes on while a commit waits for the disk. */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Fault, FaultError } from "@orgate/core/vocab";
 import { type DatabasePaths, type OpenOptions, openDatabase } from "./schema.ts";
@@ -25,7 +25,7 @@ function serve({ places, open, counting }: WorkerSetup, port: NonNullable<typeof
 function answer(writer: SqliteWriter, { id, name, args }: Request): Reply {
   try {
     const call = writer[name] as (...args: unknown[]) => unknown;
-    return { id, kind: "done", value: call(...args) };
+    return { id, kind: "done", value: call.apply(writer, [...args]) };
   } catch (error) {
     return error instanceof FaultError ? { id, kind: "fault", fault: error.fault } : { id, kind: "bug", error };
   }

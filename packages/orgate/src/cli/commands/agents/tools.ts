@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import type { RunResult } from "@orgate/core";
+import type { Principal, RunResult } from "@orgate/core";
 import {
   type Agent,
   FaultError,
@@ -296,21 +296,15 @@ export const runTool: RunCommand = async (given, screen) => {
   const { contract } = manifestNamed(given, name);
   const args = argsOf(given, contract);
   const person = personOf(given, screen);
-  return withRuntime(
-    given,
-    screen,
-    desk,
-    { kind: "user", id: person.name },
-    async (runtime) => {
-      await certified(given, screen, runtime.place, person);
-      const result = await driven(given, screen, (options) =>
-        runtime.run(agent.name, `orgate tools run ${name} ${JSON.stringify(args)}`, options),
-      );
-      const end = await callEnd(runtime.place.store.journal, result.session);
-      return printCall(given, screen, runtime.inspect.head(), { ...result, call: end });
-    },
-    () => operatorModel(name, args),
-  );
+  const by: Principal = { kind: "user", id: person.name };
+  return withRuntime(given, screen, { project: desk, by, model: () => operatorModel(name, args) }, async (runtime) => {
+    await certified(given, screen, runtime.place, person);
+    const result = await driven(given, screen, (options) =>
+      runtime.run(agent.name, `orgate tools run ${name} ${JSON.stringify(args)}`, options),
+    );
+    const end = await callEnd(runtime.place.store.journal, result.session);
+    return printCall(given, screen, runtime.inspect.head(), { ...result, call: end });
+  });
 };
 
 type CallEnd = Readonly<{ outcome: "done" | "failed" | "unknown" | "denied" | "not made"; detail: string | null }>;
@@ -343,11 +337,12 @@ const SENTENCES = {
 } as const;
 
 function printCall(given: Given, screen: Screen, head: Head, result: RunResult & Readonly<{ call: CallEnd }>): number {
-  if (result.ending !== "completed") return printResult(given, screen, head, result); // it waits, or the turn says itself what went wrong
+  if (result.ending !== "completed") return printResult(given, screen, { head, result }); // it waits, or the turn says itself what went wrong
   const { outcome, detail } = result.call;
   const next =
     outcome === "denied" ? `orgate policy explain --session ${result.session} --call 1.0` : `orgate journal evidence ${result.session}/1.0`;
-  printResult(given, screen, head, { ...result, sentence: SENTENCES[outcome], detail, next: `\`${next}\`` }, outcome === "done");
+  const told: RunResult = { ...result, sentence: SENTENCES[outcome], detail, next: `\`${next}\`` };
+  printResult(given, screen, { head, result: told, isDone: outcome === "done" });
   return outcome === "done" ? EXIT.success : EXIT.failure;
 }
 

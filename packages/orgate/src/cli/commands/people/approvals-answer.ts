@@ -73,7 +73,7 @@ function answer(given: Given, screen: Screen, said: (view: ApprovalRequestView) 
     const isOneOfSeveral = !isRefusal(chosen) && quorumText(findQuorum(view.asks, view.votes)) !== null;
     const [still] = isOneOfSeveral ? await look.journal.question(approval) : []; // to prove that a row is gone all of them are read
     const quorum = still === undefined ? null : findQuorum(still.asks, still.votes);
-    const code = tellSent(given, screen, look, { ...sent, more: { quorum } });
+    const code = tellSent(given, screen, look, { sent, more: { quorum } });
     const voted = quorum === null ? null : quorumText(quorum);
     if (voted === null || sent.became.kind === "pending") return code;
     if (!given.json) screen.line(screen.paint("warn", voted));

@@ -35,7 +35,7 @@ import {
   sessionOf,
   writingProject,
 } from "../project/project.ts";
-import { driven, exitOf, knownAgent, printResult, withRuntime } from "../sessions/driving.ts";
+import { driven, exitOf, printResult, requireRunnable, withRuntime } from "../sessions/driving.ts";
 
 export const say: RunCommand = async (given, screen) =>
   wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
@@ -93,7 +93,7 @@ export type Addressee = Readonly<{
 
 /** Signed, delivered, and told what became of it. */
 export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: IntentBody): Promise<number> {
-  return tellSent(given, screen, to.look, await deliverWish(given, screen, to, wanted));
+  return tellSent(given, screen, to.look, { sent: await deliverWish(given, screen, to, wanted) });
 }
 
 export type SentIntent = AcceptedIntent & Readonly<{ drove: RunResult | null }>;
@@ -105,12 +105,12 @@ export async function deliverWish(
   { look, config, session, agent, person, announce }: Addressee,
   wanted: IntentBody,
 ): Promise<SentIntent> {
-  await ensureCertified(given, screen, { look, config, person });
+  await certifyIfNew(given, screen, { look, config, person });
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
   const runnable = async () => {
     const desk = await deskOf(config, given.env);
-    if (!canEndWithoutAgent(wanted)) knownAgent(desk, agent, given.env, null, session);
+    if (!canEndWithoutAgent(wanted)) requireRunnable(desk, given.env, { name: agent, session });
     return desk;
   };
   if (look.holder(session) === null) await runnable(); // Q-24 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
@@ -119,7 +119,7 @@ export async function deliverWish(
     if (look.holder(session) !== null) return "held";
     const desk = await runnable();
     try {
-      drove = await withRuntime(given, screen, desk, { kind: "user", id: person.name }, (runtime) =>
+      drove = await withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, (runtime) =>
         driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
       );
       return "drove";
@@ -151,7 +151,7 @@ export async function wasHeldAfter(journal: Pick<ReadOnlyStore["journal"], "read
 }
 
 /** Signing counts only for a certified key; who only looks need not take a writer's slot to see that it is. */
-async function ensureCertified(
+async function certifyIfNew(
   given: Given,
   screen: Screen,
   { look, config, person }: Pick<Addressee, "look" | "config" | "person">,
@@ -162,16 +162,17 @@ async function ensureCertified(
 }
 
 /** `more`: further fields of the JSON. */
-type ToldIntent = SentIntent & Readonly<{ more?: Readonly<Record<string, unknown>> }>;
-export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, sent: ToldIntent): number {
-  const { became, intent, drove, more = {} } = sent;
+type ToldIntent = Readonly<{ sent: SentIntent; more?: Readonly<Record<string, unknown>> }>;
+
+export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, { sent, more = {} }: ToldIntent): number {
+  const { became, intent, drove } = sent;
   if (given.json) {
     const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
     const state = became.kind === "became" ? "taken" : "pending";
     screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove, ...more }));
     return drove !== null ? exitOf(drove) : became.kind === "pending" ? EXIT.waiting : EXIT.success;
   }
-  if (drove !== null) return printResult(given, screen, look.head(), drove);
+  if (drove !== null) return printResult(given, screen, { head: look.head(), result: drove });
   for (const line of becameLines(sent)) screen.line(line);
   return became.kind === "pending" ? EXIT.waiting : EXIT.success;
 }

@@ -157,7 +157,7 @@ export const revokeAccess: RunCommand = async (given, screen) => {
   if (access.revoked !== null)
     throw usage(`\`${access.access}\` was revoked before: nothing was done`, `by ${access.revoked.by.id}: ${access.revoked.reason}`);
   if (access.person !== person.name)
-    mayTakeAccess(given, screen, {
+    assertMayTakeAccess(given, screen, {
       config: projectOf(given),
       person,
       of: access.person,
@@ -171,9 +171,10 @@ export const revokeAccess: RunCommand = async (given, screen) => {
   });
 };
 
-/** To take access away is the safe direction: it must not wait for policies to be mended. */
-type TakingAccess = Readonly<{ config: Config; person: Person; of: string; what: string }>;
-export function mayTakeAccess(given: Given, screen: Screen, { config, person, of, what }: TakingAccess): void {
+type TakenAccess = Readonly<{ config: Config; person: Person; of: string; what: string }>;
+
+/** Taking access away is the safe direction: it must not wait for broken policies to be repaired. */
+export function assertMayTakeAccess(given: Given, screen: Screen, { config, person, of, what }: TakenAccess): void {
   const gate = gateIfAny(given, screen, config);
   if (gate !== null) assertMayAct(gate, person, { kind: "give-access", to: of }, what);
 }

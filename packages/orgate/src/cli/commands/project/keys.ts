@@ -9,7 +9,7 @@ import { openPersons, type ReadOnlyStore } from "../../../store/open-read-only.t
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import type { Screen } from "../../../terminal/screen.ts";
 import { type Cell, table } from "../../../terminal/table.ts";
-import { accessIn, accessOf, giveAccess, mayTakeAccess, showAccess } from "./keys-access.ts";
+import { accessIn, accessOf, assertMayTakeAccess, giveAccess, showAccess } from "./keys-access.ts";
 import { certified, looking, lookingIfAny, permittedPerson, personOf, projectOf, writingProject } from "./project.ts";
 
 export const create: RunCommand = async (given, screen) => {
@@ -109,7 +109,8 @@ export const withdrawKey: RunCommand = async (given, screen) => {
   if (reason === "") throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say why: the journal keeps it" });
   const { one, of } = await looking(given, async (look) => meantKey(look, key));
   const person = personOf(given, screen);
-  if (person.key.id !== one && !(of.kind === "person" && of.name === person.name)) await mayWithdraw(given, screen, { config, person, of });
+  if (person.key.id !== one && !(of.kind === "person" && of.name === person.name))
+    await assertMayWithdraw(given, screen, { config, person, of });
   return writingProject(config, async (place) => {
     if (person.key.id !== one) await certified(given, screen, place, person);
     const by: Principal = { kind: "user", id: person.name };
@@ -153,10 +154,11 @@ function meantKey(look: ReadOnlyStore, key: string): Readonly<{ one: KeyId; of: 
   });
 }
 
-/** To end a key is the safe direction: it does not wait for policies to be mended. */
-type Withdrawing = Readonly<{ config: Config; person: Person; of: KeyHolder }>;
-async function mayWithdraw(given: Given, screen: Screen, { config, person, of }: Withdrawing): Promise<void> {
+type Withdrawal = Readonly<{ config: Config; person: Person; of: KeyHolder }>;
+
+/** Withdrawing a key is the safe direction: it does not wait for broken policies to be repaired. */
+async function assertMayWithdraw(given: Given, screen: Screen, { config, person, of }: Withdrawal): Promise<void> {
   if (of.kind !== "person")
     return void (await permittedPerson(given, screen, config, { act: { kind: "manage-keys" }, what: "withdraw this key" }));
-  mayTakeAccess(given, screen, { config, person, of: of.name, what: `withdraw the key of \`${of.name}\`` });
+  assertMayTakeAccess(given, screen, { config, person, of: of.name, what: `withdraw the key of \`${of.name}\`` });
 }

@@ -133,13 +133,11 @@ function machineUser(): string {
   return isPersonName(name) ? name : "operator";
 }
 
-/** A-10 Who runs the command, whom the policies let do this; throws otherwise, before anything is written. */
-export async function permittedPerson(
-  given: Given,
-  screen: Screen,
-  config: Config,
-  { act, what }: Readonly<{ act: UserAct; what: string }>,
-): Promise<Person> {
+/** `what`: the act in words, for the refusal. */
+type PersonAct = Readonly<{ act: UserAct; what: string }>;
+
+/** A-10 The person who runs the command, if the policies permit the act; throws otherwise, before anything is written. */
+export async function permittedPerson(given: Given, screen: Screen, config: Config, { act, what }: PersonAct): Promise<Person> {
   const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await deskOf(config, given.env)).gate;
   const person = personOf(given, screen);
   assertMayAct(gate, person, act, what);

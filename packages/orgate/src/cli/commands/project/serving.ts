@@ -76,7 +76,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   const { loaded, person, declared, host, port, log, access } = options;
   const { config, project, agents, gate } = loaded;
   await loadRunners();
-  const declares = declared === null ? null : await declaresOf(given, declared, options);
+  const declares = declared === null ? null : await openDeclared(given, { config, person, log }, declared);
   const runtime = await openProjectRuntime(given, screen, loaded, person);
   const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
   let at: Coordinator | null = null;
@@ -116,13 +116,13 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   }
 }
 
-async function declaresOf(
+async function openDeclared(
   given: Given,
+  { config, person, log }: Readonly<{ config: Config; person: Person; log: Log }>,
   declared: ServedDeclarations,
-  { loaded, person, log }: Pick<ServingOptions, "loaded" | "person" | "log">,
 ): Promise<Declares> {
   const failed = (error: unknown): void => log("error", "webhook.secrets", { error: errorText(error) });
-  const secrets = await openProjectHookSecrets(loaded.config.journal.directory, declared.webhooks, given.env, failed);
+  const secrets = await openProjectHookSecrets(config.journal.directory, declared.webhooks, given.env, failed);
   return { ...declared, secrets, by: { kind: "user", id: person.name } };
 }
 

@@ -22,21 +22,22 @@ import { count, duration } from "../../../terminal/table.ts";
 import { visible, visibleLines, visibleStream } from "../../../terminal/visible.ts";
 import { type CommandProject, tell } from "../project/project.ts";
 
+/** `model`: in place of the agents' own. */
+type CommandRuntime = Readonly<{ project: CommandProject; by: Principal; model?: (agent: Agent) => Model }>;
+
 /** Opens the runtime of a project for one command. */
 export async function withRuntime<T>(
   given: Given,
   screen: Screen,
-  { config, agents, gate, mcp }: CommandProject,
-  by: Principal,
+  { project: { config, agents, gate, mcp }, by, model }: CommandRuntime,
   work: (runtime: Runtime) => Promise<T>,
-  model: ((agent: Agent) => Model) | null = null,
 ): Promise<T> {
   const { directory, synchronous } = config.journal;
   const notify = notifyOf(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
   const { embedding } = config.knowledge;
   const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
-  const own = model === null ? {} : { model };
+  const own = model === undefined ? {} : { model };
   const ports = await loadProjectPorts(config, given.env);
   const runtime = await createRuntime({
     directory,
@@ -189,8 +190,12 @@ export function livePrinter(screen: Screen): LivePrinter {
   }
 }
 
-/** What came of it, and the journal's head to keep elsewhere (design §5). */
-export function printResult(given: Given, screen: Screen, head: Head, result: RunResult, done = result.ending === "completed"): number {
+/** `isDone`: printed as a success; by the turn's ending unless given. */
+type PrintedResult = Readonly<{ head: Head; result: RunResult; isDone?: boolean }>;
+
+/** Prints the result of a run, and the journal's head to keep elsewhere. */
+export function printResult(given: Given, screen: Screen, printed: PrintedResult): number {
+  const { head, result, isDone: done = result.ending === "completed" } = printed;
   if (given.json) {
     screen.line(JSON.stringify(result));
     return exitOf(result);
@@ -228,20 +233,16 @@ const money = (cost: number): string => (cost === 0 || cost >= 0.01 ? cost.toFix
 export const exitOf = (result: RunResult): number =>
   result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
 
-/** What the agent asks for and runs without: who runs it should know. With --json it stands in the result. */
-export function adviseOnTrust({ agents }: CommandProject, name: string, given: Given, screen: Screen, model: string | null = null): void {
+type NamedAgent = Readonly<{ name: string; model?: string | null; session?: string }>;
+
+/** Prints what the agent asks for and runs without. With --json it is part of the result. */
+export function adviseOnTrust(given: Given, screen: Screen, { agents }: CommandProject, { name, model = null }: NamedAgent): void {
   const found = agents.find((agent) => agent.name === name);
   for (const text of found === undefined ? [] : withChosenModel(found, model).warnings) tell(given, screen, text);
 }
 
-/** It is there, and has what it names, or `model` in place of its own: found before anything is said or opened. */
-export function knownAgent(
-  { agents, config }: CommandProject,
-  name: string,
-  env: Given["env"],
-  model: string | null = null,
-  session?: string,
-): void {
+/** Throws unless the agent is there and has its skills and its model (or `model` in place of its own): before anything is said or opened. */
+export function requireRunnable({ agents, config }: CommandProject, env: Given["env"], { name, model = null, session }: NamedAgent): void {
   const found = agents.find((agent) => agent.name === name);
   if (found === undefined)
     throw new FaultError({

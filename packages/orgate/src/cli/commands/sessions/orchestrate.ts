@@ -20,7 +20,7 @@ import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-r
 import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { table } from "../../../terminal/table.ts";
 import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
-import { driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
 
 export const orchestrating =
   (kind: OrchestrationKind): RunCommand =>
@@ -32,12 +32,12 @@ export const orchestrating =
     if (said === null) throw usage("--input is missing", `orgate ${kind} A B --input "…"`);
     const plan = planOf(kind, given, await causeText(said, "the task", screen));
     for (const member of new Set(plan.members)) {
-      knownAgent(desk, member, given.env);
+      requireRunnable(desk, given.env, { name: member });
       mustBeConducted(conductor, member);
     }
     const person = personOf(given, screen);
     const principal: Principal = { kind: "user", id: person.name };
-    return withRuntime(given, screen, desk, principal, async (runtime) => {
+    return withRuntime(given, screen, { project: desk, by: principal }, async (runtime) => {
       await certified(given, screen, runtime.place, person);
       if (!given.json)
         screen.line(`${screen.paint("strong", kind)} ${plan.members.join(", ")} ${screen.paint("dim", "for")} ${person.name}`);
@@ -46,7 +46,7 @@ export const orchestrating =
       if (given.json) screen.line(JSON.stringify({ ...result, members }));
       else {
         for (const line of memberTable(members, screen.paint)) screen.line(line);
-        printResult(given, screen, runtime.inspect.head(), result);
+        printResult(given, screen, { head: runtime.inspect.head(), result });
       }
       const exit = exitOf(result);
       return exit === EXIT.success && kind === "parallel" && members.some(({ ending }) => ending !== "completed") ? EXIT.failure : exit;

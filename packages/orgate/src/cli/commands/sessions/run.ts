@@ -5,13 +5,13 @@ import type { Given, RunCommand } from "../../../terminal/command.ts";
 import { COMMANDS } from "../../commands.ts";
 import { usageLine } from "../../parse.ts";
 import { causeText, certified, deskOf, filesOf, personOf, projectOf, sessionAct, sessionOf } from "../project/project.ts";
-import { adviseOnTrust, driven, knownAgent, printResult, tellReload, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, printResult, requireRunnable, tellReload, withRuntime } from "./driving.ts";
 
 export const run: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env, name);
   const model = modelOf(given);
-  knownAgent(desk, name, given.env, model);
+  requireRunnable(desk, given.env, { name, model });
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
   const input = await causeText(said, "the input", screen);
@@ -19,7 +19,7 @@ export const run: RunCommand = async (given, screen) => {
   const person = personOf(given, screen);
   assertMayAct(desk.gate, person, { kind: "run", agent: name }, `run \`${name}\``);
   const principal: Principal = { kind: "user", id: person.name };
-  return withRuntime(given, screen, desk, principal, async (runtime) => {
+  return withRuntime(given, screen, { project: desk, by: principal }, async (runtime) => {
     await certified(given, screen, runtime.place, person);
     const wanted = given.text("session");
     const id = given.text("id");
@@ -35,7 +35,7 @@ export const run: RunCommand = async (given, screen) => {
     if (meant !== null) assertMayAct(desk.gate, person, sessionAct("say", meant), `speak in ${meant.session}`);
     const session = meant?.session ?? null;
     if (!given.json) screen.line(`${screen.paint("strong", name)} ${screen.paint("dim", "for")} ${person.name}`);
-    adviseOnTrust(desk, name, given, screen, model);
+    adviseOnTrust(given, screen, desk, { name, model });
     const unwatch = given.flag("watch") ? watchPolicies(desk.gate, tellReload(given, screen)) : () => {};
     try {
       const result = await driven(given, screen, (options) =>
@@ -46,7 +46,7 @@ export const run: RunCommand = async (given, screen) => {
           ...(model === null ? {} : { model }),
         }),
       );
-      return printResult(given, screen, runtime.inspect.head(), result);
+      return printResult(given, screen, { head: runtime.inspect.head(), result });
     } finally {
       unwatch();
     }

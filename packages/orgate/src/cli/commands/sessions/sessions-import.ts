@@ -27,7 +27,7 @@ export const importFile: RunCommand = async (given, screen) => {
   const { history, labels } = conversationIn(file, textIn(file, given.cwd));
   const desk = await deskOf(projectOf(given), given.env, agent);
   const person = personOf(given, screen);
-  return withRuntime(given, screen, desk, { kind: "user", id: person.name }, async (runtime) => {
+  return withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, async (runtime) => {
     await certified(given, screen, runtime.place, person);
     assertMayAct(desk.gate, person, { kind: "open", what: { kind: "agent", agent } }, `open a session of ${agent}`);
     const id = given.text("id");

@@ -14,7 +14,7 @@ import type { Screen } from "../../../terminal/screen.ts";
 import { count } from "../../../terminal/table.ts";
 import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, looking, personOf, positive, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
-import { adviseOnTrust, driven, exitOf, knownAgent, printResult, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
@@ -201,8 +201,8 @@ export const resumeSession: RunCommand = async (given, screen) => {
     return { summary: found, pending: (await look.inbox.pending(found.session)).length };
   });
   const desk = await deskOf(config, given.env);
-  knownAgent(desk, summary.agent, given.env, null, summary.session);
-  return withRuntime(given, screen, desk, summary.principal, async (runtime) => {
+  requireRunnable(desk, given.env, { name: summary.agent, session: summary.session });
+  return withRuntime(given, screen, { project: desk, by: summary.principal }, async (runtime) => {
     if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
       const state = await runtime.inspect.state(summary.session);
       if (state.closed || state.followUps.length === 0) return nothingToDo(given, screen, state);
@@ -214,8 +214,8 @@ export const resumeSession: RunCommand = async (given, screen) => {
       (options) => runtime.resume(summary.session, options),
       runtime.inspect.events(summary.session),
     );
-    const exit = printResult(given, screen, runtime.inspect.head(), result);
-    adviseOnTrust(desk, summary.agent, given, screen);
+    const exit = printResult(given, screen, { head: runtime.inspect.head(), result });
+    adviseOnTrust(given, screen, desk, { name: summary.agent });
     return exit;
   });
 };

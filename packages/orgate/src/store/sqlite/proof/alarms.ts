@@ -1,5 +1,5 @@
 /**
- * Alarms about the journal, in a file beside the database: whoever can write the database cannot take one back.
+ * Alarms about the journal, in a file beside the database: write access to the database is not enough to remove one.
  * J-19 while an alarm stands the project is read-only, in every process: no append, so no decision, no effect. It stands until an operator acknowledges it.
  * J-20 an acknowledgement counts only with a keyed hash over itself and all that stood in the file before it: whoever can write the file and has not the
  *      project's key can neither add one, nor use an old one for a new alarm.
@@ -27,7 +27,7 @@ export const alarmsFile = (directory: string): string => join(directory, "alarms
 
 type Known = Readonly<{ stamp: string; standing: readonly Alarm[]; ever: ReadonlySet<string> }>;
 
-/** Without the key, for whoever has not the project's keys, acknowledgements are believed. */
+/** Without the project's keys, acknowledgements are believed. */
 export function openAlarms(directory: string, key: string | Uint8Array | null): Alarms {
   const file = alarmsFile(directory);
   const macOf: MacOf = (before, said) =>

@@ -22,7 +22,7 @@ import type { Alarms } from "./alarms.ts";
 import { otherRoot, type Seals } from "./seals.ts";
 
 export type Bonds = Readonly<{
-  /** What the commit of this number says of others; each is proved before it is named. Throws when one of them has gone back. */
+  /** Heads of other writers that the commit of this number names; each is proved first. Throws if one of them has gone back. */
   toSay(number: number): readonly SeenPlace[];
   /** This was said, and is durable. */
   said(seen: readonly Seen[]): void;

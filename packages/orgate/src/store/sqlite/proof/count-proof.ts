@@ -20,9 +20,9 @@ export const slotOf = ({ name, agent, value }: Readonly<{ name: string; agent: s
 type Cells = readonly unknown[];
 
 export type CountKeys = Readonly<{
-  /** What one row adds to the sum of its slot. */
+  /** One row's part of the sum of its slot. */
   ofRow(cells: Cells): bigint;
-  /** What one slot adds to the sum over all. */
+  /** One slot's part of the sum over all. */
   ofSlot(slot: string, text: string): bigint;
   mask(place: string, sum: bigint, nonce: string): string;
   /** Null for what is no masked sum. */

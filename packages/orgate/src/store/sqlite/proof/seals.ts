@@ -13,7 +13,7 @@ export type ToProve = Pick<StoredEntry, "stream" | "seq" | "entryHash">;
 export type Seals = Readonly<{
   /** Throws `entry-bad` and raises an alarm unless this entry is covered by a genuine seal. */
   prove(entry: ToProve): void;
-  /** What this process has sealed and made durable itself. */
+  /** Entries that this process has sealed and made durable itself. */
   vouch(hashes: Iterable<Digest>): void;
   alarms: Pick<Alarms, "raise">;
   trust(): Trust;

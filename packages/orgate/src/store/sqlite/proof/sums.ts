@@ -14,7 +14,7 @@ export const wrap = (sum: bigint): bigint => ((sum % MODULUS) + MODULUS) % MODUL
 
 export const toSum = (hash: string): bigint => BigInt(`0x${hash}`);
 
-/** By how much changes move the sums of whoever writes them. */
+/** By how much changes move the sums of their writer. */
 export type Moves = Readonly<Record<MovedTable, bigint>>;
 type MovedTable = Exclude<SummedTable, "counts">;
 const MOVED: readonly MovedTable[] = ["questions", "unknowns"];
