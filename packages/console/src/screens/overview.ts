@@ -1,5 +1,5 @@
 /**
- * What waits and what is wrong, for every page. Read once and shared by all components.
+ * Counts of what waits and what is broken, for every page. Read once and shared by all components.
  * The first page shows it at a glance, and every page links to it.
  */
 import { countNoun } from "@orgate/protocol/view";

@@ -42,7 +42,7 @@ export function listenToKeys(): () => void {
     const key = keyName(event);
     if (key === null || event.defaultPrevented || event.isComposing) return;
     const isBare = !key.startsWith("mod+");
-    const [target] = event.composedPath(); // in an editor that has a tree of its own, too
+    const [target] = event.composedPath(); // also inside an editor's shadow root
     const within = (of: string): boolean => target instanceof Element && target.closest(of) !== null;
     if (isBare && (within(FIELDS) || within(OVER) || singleKeys.get() === "off")) return;
     if (isBare && (key === "Enter" || key === " ") && within("button, a, summary, [role=button]")) return;

@@ -1,5 +1,5 @@
 /**
- * What every agent is doing, and how it did.
+ * The fleet: the activity and the last 24 hours of every agent.
  * At a glance: turns that run and wait, denials, open breakers, halts. Every figure links to its details.
  */
 

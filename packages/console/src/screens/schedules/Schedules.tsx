@@ -120,7 +120,7 @@ function List({ query }: Readonly<{ query: URLSearchParams }>) {
   );
 }
 
-/** Who may not hear of schedules themselves still sees what is due go by. */
+/** Reads again as time passes: some people may list schedules but receive none of their entries. */
 function useAgainWhenDue(items: readonly Schedule[], reload: () => void): void {
   const now = useNow();
   const isPast = items.some(({ nextAt }) => nextAt !== null && nextAt <= now);

@@ -55,7 +55,7 @@ export const describeMissed = ({ missed, mostMissed, graceMs }: Pick<ScheduleSpe
       once: "fire once, late",
       all: `fire late, at most the last ${mostMissed}`,
     }[missed]
-  }; missed is what is later than ${formatDuration(graceMs)}`;
+  }; a time counts as missed after ${formatDuration(graceMs)}`;
 
 export const FIRED_WHY: Readonly<Record<Extract<ScheduleEvent, { kind: "schedule.fired" }>["why"], string>> = {
   due: "at its time",

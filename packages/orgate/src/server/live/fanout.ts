@@ -91,52 +91,86 @@ type Front = Readonly<{
 
 type Watcher = Readonly<{ stream: StreamId | null; previews: boolean; ring(): void }>;
 
-function openFront(journal: Places, subscribe: Subscribe, bounds: FanoutLimits): Front {
+/** The newest entries, in order, bounded in number and bytes (W-25). */
+class NewestEntries {
+  readonly #limits: FanoutLimits;
+  readonly #byStream = new Map<StreamId, Held[]>();
+  #entries: Held[] = [];
+  #bytes = 0;
+  /** The position before the first entry that is held. */
+  base = 0;
+
+  constructor(limits: FanoutLimits) {
+    this.#limits = limits;
+  }
+
+  add(one: Held): void {
+    this.#entries.push(one);
+    this.#bytes += one.text.length;
+    const own = this.#byStream.get(one.stream);
+    if (own === undefined) this.#byStream.set(one.stream, [one]);
+    else own.push(one);
+    if (this.#entries.length > this.#limits.entries || this.#bytes > this.#limits.bytes) this.#drop();
+  }
+
+  /** A quarter at a time, so that holding one more costs the same however many are held. */
+  #drop(): void {
+    const target = { entries: this.#limits.entries * 0.75, bytes: this.#limits.bytes * 0.75 };
+    let gone = 0;
+    while (gone < this.#entries.length && (this.#entries.length - gone > target.entries || this.#bytes > target.bytes))
+      this.#bytes -= this.#entries[gone++]?.text.length ?? 0;
+    for (const { stream } of this.#entries.slice(0, gone)) {
+      const own = this.#byStream.get(stream);
+      own?.shift(); // of one stream they are in the same order
+      if (own?.length === 0) this.#byStream.delete(stream);
+    }
+    this.#entries = this.#entries.slice(gone);
+    this.base += gone;
+  }
+
+  after(position: number): readonly Held[] | null {
+    const from = position - this.base;
+    return from < 0 ? null : this.#entries.slice(from, from + MOST_ENTRIES);
+  }
+
+  afterOf(stream: StreamId, place: number): readonly Held[] | null {
+    const own = this.#byStream.get(stream);
+    const first = own?.[0]?.seq;
+    if (own === undefined || first === undefined || first > place + 1) return null;
+    return own.slice(place + 1 - first, place + 1 - first + MOST_ENTRIES);
+  }
+
+  held(): Readonly<{ entries: number; bytes: number }> {
+    return { entries: this.#entries.length, bytes: this.#bytes };
+  }
+
+  clear(): void {
+    this.#entries = [];
+    this.#byStream.clear();
+    this.#bytes = 0;
+  }
+}
+
+function openFront(journal: Places, subscribe: Subscribe, limits: FanoutLimits): Front {
   const over = new AbortController();
-  const ear = openLiveText();
+  const liveText = openLiveText();
   const watchers = new Map<StreamId | null, Set<Watcher>>();
-  const byStream = new Map<StreamId, Held[]>();
-  let kept: Held[] = [];
-  let base = 0; // the position before the first that is kept
-  let bytes = 0;
+  const newest = new NewestEntries(limits);
   let failed: Readonly<{ error: unknown }> | null = null;
 
   function ring(stream: StreamId, isPreview: boolean): void {
     for (const key of [stream, null]) for (const one of [...(watchers.get(key) ?? [])]) if (!isPreview || one.previews) one.ring();
   }
 
-  function keep(one: Held): void {
-    kept.push(one);
-    bytes += one.text.length;
-    const own = byStream.get(one.stream);
-    if (own === undefined) byStream.set(one.stream, [one]);
-    else own.push(one);
-    if (kept.length > bounds.entries || bytes > bounds.bytes) forget();
-  }
-
-  /** A quarter at a time, so that keeping one more costs the same however much is kept. */
-  function forget(): void {
-    const target = { entries: bounds.entries * 0.75, bytes: bounds.bytes * 0.75 };
-    let gone = 0;
-    while (gone < kept.length && (kept.length - gone > target.entries || bytes > target.bytes)) bytes -= kept[gone++]?.text.length ?? 0;
-    for (const { stream } of kept.slice(0, gone)) {
-      const own = byStream.get(stream);
-      own?.shift(); // of one stream they are in the same order
-      if (own?.length === 0) byStream.delete(stream);
-    }
-    kept = kept.slice(gone);
-    base += gone;
-  }
-
   async function pump(): Promise<void> {
-    for await (const live of subscribe({ all: true }, { after: base, signal: over.signal })) {
+    for await (const live of subscribe({ all: true }, { after: newest.base, signal: over.signal })) {
       if (live.kind === "preview") {
-        ear.add(live);
+        liveText.add(live);
         ring(live.session, true);
         continue;
       }
-      if (live.kind === "entry") ear.add(live);
-      keep(heldOf(live));
+      if (live.kind === "entry") liveText.add(live);
+      newest.add(heldOf(live));
       ring(live.stream, false);
     }
   }
@@ -147,21 +181,16 @@ function openFront(journal: Places, subscribe: Subscribe, bounds: FanoutLimits):
     for (const set of watchers.values()) for (const one of [...set]) one.ring();
   };
   const started = journal.position().then((position) => {
-    base = position;
+    newest.base = position;
     pump().catch(fail);
   });
   started.catch(() => {}); // heard of where it is awaited
 
   return {
     started,
-    after: (position) => (position < base ? null : kept.slice(position - base, position - base + MOST_ENTRIES)),
-    afterOf(stream, place) {
-      const own = byStream.get(stream);
-      const first = own?.[0]?.seq;
-      if (own === undefined || first === undefined || first > place + 1) return null;
-      return own.slice(place + 1 - first, place + 1 - first + MOST_ENTRIES);
-    },
-    spoken: ear.now,
+    after: (position) => newest.after(position),
+    afterOf: (stream, place) => newest.afterOf(stream, place),
+    spoken: liveText.now,
     watch(stream, previews, ringing) {
       const one: Watcher = { stream, previews, ring: ringing };
       const set = watchers.get(stream) ?? new Set();
@@ -172,12 +201,10 @@ function openFront(journal: Places, subscribe: Subscribe, bounds: FanoutLimits):
       };
     },
     failed: () => failed,
-    held: () => ({ entries: kept.length, bytes }),
+    held: () => newest.held(),
     close() {
       over.abort();
-      kept = [];
-      byStream.clear();
-      bytes = 0;
+      newest.clear();
     },
   };
 }
