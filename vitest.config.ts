@@ -15,7 +15,7 @@ export default defineConfig({
         test: {
           name: "node",
           include: [
-            "packages/{orgate,toolclad}/src/**/*.test.ts",
+            "packages/{orgate,shell,toolclad}/src/**/*.test.ts",
             "scripts/**/*.test.ts",
             "examples/src/**/*.test.ts",
             "bench/src/**/*.test.ts",

@@ -15,6 +15,7 @@ const manifests: Manifests = {
     exports: { ".": "", "./view": "", "./testing": "" },
     dependencies: { "@orgate/core": "0.1.0", zod: "4.6.7" },
   },
+  "packages/shell": { name: "@orgate/shell", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0", "@orgate/protocol": "0.1.0" } },
   "packages/symbi": { name: "@orgate/symbi", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0" } },
   "packages/orgate": { name: "orgate", exports: { ".": "" }, dependencies: { "@orgate/core": "0.1.0", "smol-toml": "1.9.1" } },
   "packages/console": {
@@ -154,6 +155,17 @@ describe("protocol", () => {
     expect(objections(core("gate/a.ts"), 'import { a } from "@orgate/protocol";')).toEqual([
       "`packages/core` may not import `@orgate/protocol`",
     ]);
+  });
+});
+
+describe("shell", () => {
+  test("R-1 the shell speaks the protocol only: neither the runtime nor records of the journal", () => {
+    const file = "packages/shell/src/ui/a.ts";
+    expect(
+      objections(file, 'import "@orgate/core/vocab"; import "@orgate/protocol"; import "@orgate/protocol/view"; import "node:fs";'),
+    ).toEqual([]);
+    for (const door of ["orgate", "@orgate/core", "@orgate/core/journal", "@orgate/core/loop", "../../../orgate/src/config/config.ts"])
+      expect(objections(file, `import { a } from "${door}";`)).toHaveLength(1);
   });
 });
 

@@ -33,8 +33,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "packages/protocol": ["packages/core"],
   "packages/symbi": ["packages/core"],
   "packages/toolclad": ["packages/core"],
+  "packages/shell": ["packages/core", "packages/protocol"],
   "packages/console": ["packages/core", "packages/protocol"],
-  "packages/orgate": ["packages/core", "packages/protocol", "packages/symbi", "packages/toolclad"],
+  "packages/orgate": ["packages/core", "packages/protocol", "packages/symbi", "packages/toolclad", "packages/shell"],
 };
 /** Folders that run anywhere: no `node:` module, no computed import. */
 const ANYWHERE: readonly string[] = [
@@ -49,19 +50,21 @@ const TURNSTILE = "packages/core/src/permit/turnstile.ts";
 const COMMITS = "packages/core/src/loop/commit.ts";
 
 /**
- * Entry points of ours that a package may import where it may not import them all, and those that its tests may import too. The console renders a
- * fold and sends intents; the protocol is made of words, and names records of the journal by their types.
+ * Entry points of ours that a package may import where it may not import them all, and those that its tests may import too. Clients (shell, console)
+ * render folds and send intents; the protocol is made of words, and names records of the journal by their types.
  */
 type Doors = Readonly<{ values: readonly string[]; types: readonly string[]; tests: readonly string[] }>;
+const CLIENT: Doors = {
+  values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/words", "@orgate/protocol/view"],
+  types: [],
+  tests: ["@orgate/protocol/testing"],
+};
 const DOORS: Readonly<Record<string, Doors>> = {
   "packages/protocol": { values: ["@orgate/core/vocab"], types: ["@orgate/core/journal"], tests: ["@orgate/core", "@orgate/core/journal"] },
-  "packages/console": {
-    values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/words", "@orgate/protocol/view"],
-    types: [],
-    tests: ["@orgate/protocol/testing"],
-  },
+  "packages/shell": CLIENT,
+  "packages/console": CLIENT,
 };
-const TESTING: readonly string[] = ["@orgate/core/testing", "@orgate/protocol/testing"];
+const TESTING: readonly string[] = ["@orgate/core/testing", "@orgate/protocol/testing", "@orgate/shell/testing"];
 
 export type Manifest = Readonly<{
   name?: string;

@@ -63,10 +63,10 @@ test("links between the pages lead to files that exist", () => {
 test("files and folders that ARCHITECTURE names in its table exist", () => {
   const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
   const table = page.slice(page.indexOf("## To change X"));
-  const named = [...table.matchAll(/`((?:core|protocol|symbi|toolclad|orgate|console|agents|policies|scripts|docs)\/[\w./-]+)`/g)].map(
-    ([, path = ""]) => path,
-  );
-  const toPath = (path: string) => path.replace(/^(core|protocol|symbi|toolclad|orgate|console)\//, "packages/$1/src/");
+  const named = [
+    ...table.matchAll(/`((?:core|protocol|symbi|toolclad|shell|orgate|console|agents|policies|scripts|docs)\/[\w./-]+)`/g),
+  ].map(([, path = ""]) => path);
+  const toPath = (path: string) => path.replace(/^(core|protocol|symbi|toolclad|shell|orgate|console)\//, "packages/$1/src/");
   expect(named.length).toBeGreaterThan(100);
   expect(named.filter((path) => !existsSync(join(root, toPath(path))))).toEqual([]);
 });
@@ -74,12 +74,12 @@ test("files and folders that ARCHITECTURE names in its table exist", () => {
 test("files and functions that docs/walks.md names exist", () => {
   const steps = [
     ...readFileSync(join(root, "docs/walks.md"), "utf8").matchAll(
-      /`((?:core|protocol|symbi|toolclad|orgate|console)\/[\w./-]+\.tsx?):(\w+)`/g,
+      /`((?:core|protocol|symbi|toolclad|shell|orgate|console)\/[\w./-]+\.tsx?):(\w+)`/g,
     ),
   ];
   expect(steps.length).toBeGreaterThan(40);
   const missing = steps.filter(([, path = "", name = ""]) => {
-    const file = join(root, path.replace(/^(core|protocol|symbi|toolclad|orgate|console)\//, "packages/$1/src/"));
+    const file = join(root, path.replace(/^(core|protocol|symbi|toolclad|shell|orgate|console)\//, "packages/$1/src/"));
     return !existsSync(file) || !new RegExp(`\\b${name}\\b`).test(readFileSync(file, "utf8"));
   });
   expect(missing.map(([step]) => step)).toEqual([]);

@@ -198,7 +198,7 @@ test("R-5 declarations name compiled files; code that names a source is refused"
   expect(() => refuseSourceNames("a.js", 'new Worker("./b.ts")')).toThrow("./b.ts");
 });
 
-test.each(["core", "protocol", "symbi", "toolclad", "orgate"])(
+test.each(["core", "protocol", "symbi", "toolclad", "shell", "orgate"])(
   "R-5 the README of %s is for who installs it: no command of a checkout, no link into the repository",
   (name) => {
     const text = readFileSync(ours(`packages/${name}/README.md`), "utf8");

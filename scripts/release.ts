@@ -12,7 +12,7 @@ import { isTest } from "./tree.ts";
 
 const TSC = join(import.meta.dirname, "..", "node_modules", "typescript", "bin", "tsc");
 /** Each after what it imports. */
-const PACKAGES = ["core", "protocol", "symbi", "toolclad", "orgate"] as const;
+const PACKAGES = ["core", "protocol", "symbi", "toolclad", "shell", "orgate"] as const;
 /** Folders copied beside the compiled files, when they exist. */
 const BESIDE: readonly string[] = ["bin"];
 /** Projects that are copied, not imported, at run time: shipped as they stand, sources included. From the root, to a place in the package. */

@@ -42,7 +42,7 @@ test("R-8 help, completion and the table of commands load words alone", () => {
   expect(
     [...files].filter(
       (file) =>
-        !/^(?:node:|packages\/core\/src\/vocab|packages\/protocol\/src\/(?:view|wire\/words)|packages\/orgate\/src\/(?:cli\/|terminal\/|main|node\/(?:version|error-message)))/.test(
+        !/^(?:node:|packages\/core\/src\/vocab|packages\/protocol\/src\/(?:view|wire\/words)|packages\/shell\/src\/terminal|packages\/orgate\/src\/(?:cli\/|main|node\/(?:version|error-message)))/.test(
           file,
         ),
     ),
@@ -57,11 +57,12 @@ test("R-8 a command that only looks loads neither the loop, nor the gate, nor th
 
 test("R-8 a run loads nothing of the server, nor of what its tools may never start", () => {
   const files = loadedBy(`${HOST}/cli/commands/sessions/run.ts`, `${HOST}/index.ts`);
-  const ofServer = within(files, "packages/protocol/src/wire/", `${HOST}/shell/`, `${HOST}/server/`, `${HOST}/coordinator/`);
+  const ofServer = within(files, "packages/protocol/src/wire/", `${HOST}/local-server/`, `${HOST}/server/`, `${HOST}/coordinator/`);
   expect(ofServer.filter((file) => !file.startsWith("packages/protocol/src/wire/words/"))).toEqual([
     `${HOST}/coordinator/agent.ts`, // what the coordinator's file is held to, and its tools by name
     `${HOST}/coordinator/tools.ts`,
   ]);
+  expect(within(files, "packages/shell/").filter((file) => !file.startsWith("packages/shell/src/terminal/"))).toEqual([]);
   expect(within(files, "packages/toolclad/src/running/http-guard", "packages/toolclad/src/running/sandbox.ts", "packages/symbi/")).toEqual(
     [],
   );
@@ -70,7 +71,7 @@ test("R-8 a run loads nothing of the server, nor of what its tools may never sta
 });
 
 test("before its prompt the shell loads what draws and reads keys: no server, no loop, no decoder, no policy", () => {
-  const files = loadedBy(`${HOST}/shell/start.ts`);
+  const files = loadedBy(`${HOST}/local-server/shell-command.ts`);
   expect(
     within(
       files,
@@ -84,5 +85,5 @@ test("before its prompt the shell loads what draws and reads keys: no server, no
       "packages/toolclad/",
     ),
   ).toEqual([]);
-  expect(within(files, `${HOST}/runtime/`, `${HOST}/shell/local-server/`, `${HOST}/shell/commands/`, "zod", "ws")).toEqual([]);
+  expect(within(files, `${HOST}/runtime/`, `${HOST}/local-server/local-`, "packages/shell/src/commands/", "zod", "ws")).toEqual([]);
 });

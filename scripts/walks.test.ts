@@ -11,7 +11,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const [, ...walks] = readFileSync(join(root, "docs/walks.md"), "utf8").split(/^## /m);
 const STEP = /^\d+\. .*$/gm;
-const FUNCTION = /`((?:core|protocol|orgate)\/[\w./-]+\.ts):(#?\w+)`/g;
+const FUNCTION = /`((?:core|protocol|shell|orgate)\/[\w./-]+\.ts):(#?\w+)`/g;
 
 /** File and function, each once, as its numbered lines name them. What runs in a browser is left to the console's own tests. */
 function stepsOf(walk: number): readonly (readonly [file: string, name: string])[] {

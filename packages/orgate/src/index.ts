@@ -6,7 +6,6 @@ export type {
   SessionPage,
   SessionSummary,
   StandingGrant,
-  StandingHalt,
   WrittenEntry,
 } from "@orgate/core/journal";
 export type { Protection, Sandbox, SandboxOptions } from "@orgate/toolclad/running";

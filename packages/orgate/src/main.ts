@@ -2,14 +2,11 @@
 
 import { setFlagsFromString } from "node:v8";
 import { describeFault, type Fault, FaultError } from "@orgate/core/vocab";
+import { EXIT, type Given, hintAsTyped, INTERRUPTED, processScreen, type Screen, visible } from "@orgate/shell/terminal";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
 import { errorMessage } from "./node/error-message.ts";
 import { version } from "./node/version.ts";
-import { EXIT, type Given, INTERRUPTED } from "./terminal/command.ts";
-import { hintAsTyped } from "./terminal/next-command.ts";
-import { processScreen, type Screen } from "./terminal/screen.ts";
-import { visible } from "./terminal/visible.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
   const { env } = process;

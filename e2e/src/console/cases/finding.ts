@@ -44,7 +44,7 @@ export const FINDING: readonly Case[] = [
       await offered(page, /tally the quokkas/).click();
       await page.waitForURL((url) => url.pathname === place);
       return [
-        ...violationUnless(/^ws-/.test(id), `Sessions shows the id ${id}`),
+        ...violationUnless(/^s_/.test(id), `Sessions shows the id ${id}`),
         ...violationUnless(!listed.includes("wombats"), `a title has more than the first line: ${listed}`),
         ...violationUnless(fitting === 1, `${fitting} sessions are about quokkas`),
         ...found,

@@ -4,7 +4,7 @@
  * Rule: Q-1.
  */
 import { applyContract, applyEdits, type ContractCheck, createActionDigester } from "../gate/request.ts";
-import { findAgentHalt, type Orders } from "../journal/orders.ts";
+import type { Orders } from "../journal/orders.ts";
 import { isSameCall, type OpenUnknown } from "../journal/unknowns.ts";
 import { cut } from "../observe/observe.ts";
 import {
@@ -18,6 +18,7 @@ import {
   digestJson,
   ESCALATED,
   type Facts,
+  findAgentHalt,
   type GateDecided,
   type Hash,
   HUMAN_APPROVAL,

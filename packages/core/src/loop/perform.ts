@@ -1,8 +1,15 @@
 /** The moves that stay in the process: their events go with the next commit. True from `perform`: something was recorded, and the moves are chosen again. */
 import { expiryTime } from "../gate/approvals.ts";
 import { AwaitsGate } from "../gate/late.ts";
-import { findAgentHalt } from "../journal/orders.ts";
-import { type ActionId, type GateDecided, type Limits, type Outcome, printActionId, toCanonicalJson } from "../vocab/index.ts";
+import {
+  type ActionId,
+  findAgentHalt,
+  type GateDecided,
+  type Limits,
+  type Outcome,
+  printActionId,
+  toCanonicalJson,
+} from "../vocab/index.ts";
 import type { Announcer } from "./announce.ts";
 import { MAX_STARTS } from "./calls/next-calls.ts";
 import { evidence, newLabelEvents } from "./calls/outcome-events.ts";

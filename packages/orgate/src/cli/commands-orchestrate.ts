@@ -1,5 +1,5 @@
 /** Several agents at one task: four commands that differ in how. */
-import type { CommandSpec, OptionSpec } from "../terminal/command.ts";
+import type { CommandSpec, OptionSpec } from "@orgate/shell/terminal";
 
 const AGENTS = { name: "AGENT", required: true, help: "who works on it, in this order; at least two", many: true } as const;
 const INPUT: OptionSpec = { type: "string", required: true, value: "TEXT", help: "the task; `-` reads it from stdin" };

@@ -1,5 +1,5 @@
 /** Every command, as data, in the order of help. Modules are loaded by the command that runs: the others cost nothing. */
-import type { CommandSpec } from "../terminal/command.ts";
+import type { CommandSpec } from "@orgate/shell/terminal";
 import { orchestrations } from "./commands-orchestrate.ts";
 import { agentsCommands, skillsCommands, toolsCommands } from "./table/agents.ts";
 import {

@@ -1,5 +1,5 @@
 /** Completion scripts, generated from the table of commands: they cannot fall behind it. */
-import { EXIT, type RunCommand } from "../terminal/command.ts";
+import { EXIT, type RunCommand } from "@orgate/shell/terminal";
 import { COMMANDS, commandsOf, groups } from "./commands.ts";
 import { COMMON } from "./table/options.ts";
 

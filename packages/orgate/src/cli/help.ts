@@ -1,6 +1,5 @@
 /** Help, from the table of commands alone. */
-import type { CommandSpec } from "../terminal/command.ts";
-import type { Paint } from "../terminal/paint.ts";
+import type { CommandSpec, Paint } from "@orgate/shell/terminal";
 import { COMMANDS, commandsOf } from "./commands.ts";
 import { usageLine } from "./parse.ts";
 import { COMMON } from "./table/options.ts";

@@ -5,7 +5,7 @@
 
 import { parseArgs } from "node:util";
 import { FaultError, findNearestWord } from "@orgate/core/vocab";
-import type { CommandSpec, Given } from "../terminal/command.ts";
+import type { CommandSpec, Given } from "@orgate/shell/terminal";
 import { COMMANDS, commandsOf, groups } from "./commands.ts";
 import { COMMON } from "./table/options.ts";
 

@@ -7,7 +7,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symli
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { EXIT, type RunCommand } from "../terminal/command.ts";
+import { EXIT, type RunCommand } from "@orgate/shell/terminal";
 import { countScene, killScene, resumeScene, tamperScene, verifyScene, workScene } from "./scenes.ts";
 import { type Stage, stageOf } from "./stage.ts";
 

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { JournalEvent, SessionId } from "@orgate/core";
 import { decodePayload, type StoredEntry } from "@orgate/core/journal";
+import { count, EXIT } from "@orgate/shell/terminal";
 import { openReadOnlyStore, type ReadOnlyStore } from "../store/open-read-only.ts";
-import { EXIT } from "../terminal/command.ts";
-import { count } from "../terminal/table.ts";
 import type { Ended, Stage } from "./stage.ts";
 
 const REQUEST = "payments is slow since two o'clock: find out why and mend it";

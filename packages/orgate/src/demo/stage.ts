@@ -4,10 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { Given, Screen, Tone } from "@orgate/shell/terminal";
 import { openPersons } from "../store/open-read-only.ts";
-import type { Given } from "../terminal/command.ts";
-import type { Tone } from "../terminal/paint.ts";
-import type { Screen } from "../terminal/screen.ts";
 import { wrapped } from "./wrap.ts";
 
 /** `ended` comes once all that it printed is on the screen. */

@@ -1,6 +1,5 @@
+import { coloured, textWidth } from "@orgate/shell/terminal";
 import { expect, test } from "vitest";
-import { coloured } from "../terminal/paint.ts";
-import { textWidth } from "../terminal/visible.ts";
 import { wrapped } from "./wrap.ts";
 
 const colours = new RegExp(`${String.fromCodePoint(27)}\\[[\\d;]*m`, "g");

@@ -3,7 +3,7 @@
  *
  * A line that is too long for the terminal goes on below its own text; colours take no room, and nothing is lost but blanks at the fold.
  */
-import { textWidth } from "../terminal/visible.ts";
+import { textWidth } from "@orgate/shell/terminal";
 
 const PIECES = /\u001b\[[\d;]*m|[^\s\u001b]+| +/gu;
 /** Marks that stand before a text: what goes on goes on below the text. */

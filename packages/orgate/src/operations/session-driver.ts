@@ -25,7 +25,8 @@ import {
   type SessionId,
   seq,
 } from "@orgate/core";
-import { findAgentHalt, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
+import type { SessionSummary } from "@orgate/core/journal";
+import { findAgentHalt, type StandingHalt } from "@orgate/core/vocab";
 import type { Runtime } from "../runtime/api.ts";
 import { findNewestEntry, readIntentId } from "../runtime/delivery.ts";
 import { findSessionHalt } from "../runtime/people/halted.ts";

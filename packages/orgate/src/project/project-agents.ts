@@ -16,6 +16,7 @@ import {
   withDefaultModel,
 } from "@orgate/core";
 import { readAllEntries } from "@orgate/core/journal";
+import { hiddenPrompt } from "@orgate/shell/terminal";
 import type { Compiled, CompiledPolicy, SymbiProblem, UnknownTools } from "@orgate/symbi";
 import { isUnusableTool } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
@@ -27,7 +28,6 @@ import { faultToProblem, matchProjectFiles, type OnLoadFault, THROW_FAULT } from
 import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openReadOnlyStore } from "../store/open-read-only.ts";
-import { hiddenPrompt } from "../terminal/hidden-prompt.ts";
 import { loadAgents } from "./agent-modules.ts";
 import { loadCodeSkills, loadTomlAgents, loadToolBox } from "./agent-toml.ts";
 import { loadBuildPorts } from "./ports-module.ts";
@@ -101,7 +101,7 @@ export async function loadProjectAgents(
   );
   const manifests = manifestsOf(config, env, ask);
   const desk = coordinatorTools();
-  const shell = hasShellAgent(config) ? (await import("../shell/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
+  const shell = hasShellAgent(config) ? (await import("../authoring/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
   const spare = [...desk.tools, ...(shell?.tools ?? [])];
   const tomlFiles = config.agents.filter(isToml);
   const tomls = await loadTomlAgents(

@@ -1,4 +1,4 @@
-/** The agent of the shell, by its name and where its file lies: what every command may have to know of it. What it is and may is in `shell/`. */
+/** The agent of the shell, by its name and where its file lies: what every command may have to know of it. Its tools and constraints are in `authoring/`. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";

@@ -34,10 +34,10 @@ import type {
   ListedApproval,
   ListedDeadLetter,
   StandingGrant,
-  StandingHalt,
   TrustedValue,
   TrustedValuePage,
 } from "@orgate/core/journal";
+import type { StandingHalt } from "@orgate/core/vocab";
 import type { FileInput, SaidInput } from "../files/file-input.ts";
 import type { Env } from "../node/env.ts";
 import type { Person } from "../store/keyring.ts";

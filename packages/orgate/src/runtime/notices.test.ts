@@ -1,10 +1,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Screen } from "@orgate/shell/terminal";
 import { afterAll, expect, test } from "vitest";
 import { askingDesk, parked, withPeople } from "../cli/commands/fixtures/asking.ts";
 import type { Desk } from "../cli/commands/fixtures/desk.ts";
 import { livePrinter } from "../cli/commands/sessions/driving.ts";
-import type { Screen } from "../terminal/screen.ts";
 import { checkNotice } from "./notice-webhook.ts";
 
 const desks: Desk[] = [];

@@ -1,6 +1,7 @@
 /** What waits for people, as an inbox shows it. */
 
-import type { PendingApproval, StandingHalt } from "@orgate/core/journal";
+import type { PendingApproval } from "@orgate/core/journal";
+import type { StandingHalt } from "@orgate/core/vocab";
 import { type ApprovalId, escapeHidden, haltText, liftText, type Millis } from "@orgate/core/vocab";
 import {
   type AskView,

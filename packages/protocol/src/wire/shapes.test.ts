@@ -1,7 +1,8 @@
 /** The shapes are the views of the other rooms, field by field: when one changes, this file no longer compiles. */
 
 import type { Preview } from "@orgate/core";
-import type { ListedApproval, ListedDeadLetter, SessionSummary, StandingGrant, StandingHalt } from "@orgate/core/journal";
+import type { ListedApproval, ListedDeadLetter, SessionSummary, StandingGrant } from "@orgate/core/journal";
+import type { StandingHalt } from "@orgate/core/vocab";
 import { type Entry, millis, seq, streamId } from "@orgate/core/vocab";
 import { expect, expectTypeOf, test } from "vitest";
 import type * as z from "zod";

@@ -1,7 +1,16 @@
 /** Beginnings: what a halt or a revocation must come before, to stop it in the very transaction that would write it. */
 
-import { findAgentHalt, type Orders, type StandingHalt } from "../../journal/orders.ts";
-import { actionKind, DELEGATE, type GrantId, type JournalEvent, type Resource, type TimedEvent } from "../../vocab/index.ts";
+import type { Orders } from "../../journal/orders.ts";
+import {
+  actionKind,
+  DELEGATE,
+  findAgentHalt,
+  type GrantId,
+  type JournalEvent,
+  type Resource,
+  type StandingHalt,
+  type TimedEvent,
+} from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 import { type Call, callsIn, type Gated, isDelegated, runningTool, type State, type Turn } from "../state.ts";
 import { findAnswered } from "./approval-state.ts";

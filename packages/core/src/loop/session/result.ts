@@ -1,7 +1,8 @@
 /** The result of a run, for people and scripts alike: `runtime.complete`, `orgate run --json` and the screens show these fields. */
 
-import type { Orders, StandingHalt } from "../../journal/orders.ts";
+import type { Orders } from "../../journal/orders.ts";
 import type { Message } from "../../reason/port.ts";
+import type { StandingHalt } from "../../vocab/index.ts";
 import { ENDINGS, type Ending, haltText, type Json, liftText, NO_USAGE, type SessionId, type Usage } from "../../vocab/index.ts";
 import { costOfTurn } from "../limits/budgets.ts";
 import { findAwaitedHalt } from "../people/halts.ts";

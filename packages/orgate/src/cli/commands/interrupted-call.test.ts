@@ -1,9 +1,9 @@
 // A model call that is cut off while it is in flight, through the real command line and the real shell: what was used is told apart from what was reserved.
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { openPane } from "../../local-server/fixtures/pane.ts";
 import { chatWire } from "../../models/fixtures/openai-chat-wire.ts";
 import { listen } from "../../models/fixtures/server.ts";
-import { openPane } from "../../shell/fixtures/pane.ts";
 import { type Desk, makeDesk, TOML } from "./fixtures/desk.ts";
 
 const closing: (() => unknown)[] = [];

@@ -1,6 +1,6 @@
 /** Derives the command of an operation from its words. Nothing but words is loaded before the command runs. */
 import { type ActOn, type CliField, type CliWords, OPERATION_WORDS, type OperationName, type OperationWords } from "@orgate/protocol/words";
-import type { ArgSpec, CommandSpec, OptionSpec } from "../../terminal/command.ts";
+import type { ArgSpec, CommandSpec, OptionSpec } from "@orgate/shell/terminal";
 import { AS } from "../table/options.ts";
 import type { OperationView } from "./run.ts";
 

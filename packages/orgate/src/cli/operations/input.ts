@@ -11,7 +11,6 @@ import {
 } from "@orgate/protocol";
 import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import type * as z from "zod";
-import type { Given } from "../../terminal/command.ts";
 import { positive } from "../commands/project/looking.ts";
 
 export function readFields({ args: words = [], options: flags = {}, fixed = {} }: CliWords, given: Given): JsonObject {

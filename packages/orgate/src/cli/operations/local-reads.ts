@@ -1,7 +1,6 @@
 /** Operations that read files of the project and nothing else: neither a runtime nor a key is made for them. */
 import type { OperationName } from "@orgate/protocol/words";
-import type { Given } from "../../terminal/command.ts";
-import type { Screen } from "../../terminal/screen.ts";
+import type { Given, Screen } from "@orgate/shell/terminal";
 import type { CallOperation } from "./through-server.ts";
 
 /** Opens what it reads, lets `work` call the operation, and closes. */

@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { openApi } from "@orgate/protocol";
 import { OPERATION_WORDS } from "@orgate/protocol/words";
+import type { Given, Screen } from "@orgate/shell/terminal";
 import { version } from "../../node/version.ts";
 import type { Act, Caller } from "../../operations/access.ts";
 import { policyRefusal } from "../../operations/access-limits.ts";
@@ -19,8 +20,6 @@ import type { Runtime } from "../../runtime/api.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
-import type { Given } from "../../terminal/command.ts";
-import type { Screen } from "../../terminal/screen.ts";
 import { certified, personOf, projectOf } from "../commands/project/project.ts";
 import { loadedFor, openProjectRuntime } from "../commands/project/serving.ts";
 import { decode, toOperationFault } from "./input.ts";

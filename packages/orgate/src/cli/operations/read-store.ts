@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { isFault, millis } from "@orgate/core";
 import type { Journal } from "@orgate/core/journal";
+import type { Given } from "@orgate/shell/terminal";
 import type { Config } from "../../config/config.ts";
 import { findProject } from "../../config/project-toml.ts";
 import { approvalReaders } from "../../operations/handlers/people.ts";
@@ -12,7 +13,6 @@ import { readOrdersInForce } from "../../runtime/people/approvals.ts";
 import { readBreakers } from "../../runtime/people/breakers.ts";
 import { hasJournal } from "../../store/journal.ts";
 import { openReadOnlyStore } from "../../store/open-read-only.ts";
-import type { Given } from "../../terminal/command.ts";
 import { hasRun, projectOf } from "../commands/project/looking.ts";
 import type { LocalRead } from "./local-reads.ts";
 import { readWith } from "./read-with.ts";

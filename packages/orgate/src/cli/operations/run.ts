@@ -14,8 +14,6 @@ import {
 } from "@orgate/protocol";
 import { type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import * as z from "zod";
-import { EXIT, type Given, type RunCommand } from "../../terminal/command.ts";
-import type { Screen } from "../../terminal/screen.ts";
 import { readFields } from "./input.ts";
 import type { LocalOperations } from "./local.ts";
 import { LOCAL_READS } from "./local-reads.ts";

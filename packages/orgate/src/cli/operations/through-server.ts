@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { FaultError } from "@orgate/core";
 import { type CallableOperation, createClient, type OperationFields, type OperationInput } from "@orgate/protocol";
+import { type Given, INTERRUPTED } from "@orgate/shell/terminal";
 import { readServerAddress } from "../../files/server-address.ts";
 import type { OperationResult } from "../../operations/result.ts";
-import { type Given, INTERRUPTED } from "../../terminal/command.ts";
 import { projectOf } from "../commands/project/looking.ts";
 import { toOperationFault } from "./input.ts";
 

@@ -1,5 +1,5 @@
 /** Commands as data: plain table. */
-import type { CommandSpec } from "../../terminal/command.ts";
+import type { CommandSpec } from "@orgate/shell/terminal";
 import { operationCommand } from "../operations/derive.ts";
 import { APPROVAL, AS, DELIVERY, DIGEST, LETTER, SCOPE } from "./options.ts";
 

@@ -1,5 +1,5 @@
 /** Commands as data: plain table. */
-import type { CommandSpec } from "../../terminal/command.ts";
+import type { CommandSpec } from "@orgate/shell/terminal";
 import { AS } from "./options.ts";
 
 export const journalCommands: readonly CommandSpec[] = [

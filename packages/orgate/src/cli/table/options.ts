@@ -1,5 +1,5 @@
 /** Arguments, options and notes that several commands share. */
-import type { OptionSpec } from "../../terminal/command.ts";
+import type { OptionSpec } from "@orgate/shell/terminal";
 
 export const COMMON: Readonly<Record<string, OptionSpec>> = {
   project: { type: "string", value: "DIR", help: "the project's folder (default: the nearest orgate.toml upward)" },

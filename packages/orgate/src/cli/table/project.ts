@@ -1,5 +1,5 @@
 /** Commands as data: plain table. */
-import type { CommandSpec } from "../../terminal/command.ts";
+import type { CommandSpec } from "@orgate/shell/terminal";
 import { AS, PASSPHRASES, SERVING } from "./options.ts";
 
 export const initCommands: readonly CommandSpec[] = [
@@ -245,7 +245,7 @@ export const shellCommands: readonly CommandSpec[] = [
       "In lines it exits 3 when something waits for a person.",
     ],
     examples: ["orgate shell", "orgate shell --resume s_0mh3k2", 'echo "@ops why is checkout slow?" | orgate shell --plain'],
-    load: async () => (await import("../../shell/start.ts")).shell,
+    load: async () => (await import("../../local-server/shell-command.ts")).shell,
   },
 ];
 

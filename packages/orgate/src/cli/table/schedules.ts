@@ -1,5 +1,5 @@
 /** Commands of schedules: each is an operation, and derived from its words. */
-import type { CommandSpec } from "../../terminal/command.ts";
+import type { CommandSpec } from "@orgate/shell/terminal";
 import { operationCommand } from "../operations/derive.ts";
 
 const views = () => import("../commands/project/schedules.ts");

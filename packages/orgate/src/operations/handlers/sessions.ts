@@ -1,5 +1,6 @@
 import { FaultError, type IntentId, type SessionId, seq } from "@orgate/core";
-import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
+import type { SessionSummary } from "@orgate/core/journal";
+import type { StandingHalt } from "@orgate/core/vocab";
 import { hasWords, searchWords } from "@orgate/protocol/view";
 import type { OperationGroups } from "@orgate/protocol/words";
 import { findSessionHalt } from "../../runtime/people/halted.ts";

@@ -10,8 +10,8 @@ import {
   type State,
   seq,
 } from "@orgate/core";
-import { eachEntry, findAgentHalt, type Orders, type StandingHalt } from "@orgate/core/journal";
-import { haltText, liftText } from "@orgate/core/vocab";
+import { eachEntry, type Orders } from "@orgate/core/journal";
+import { findAgentHalt, haltText, liftText, type StandingHalt } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../../runtime/api.ts";
 import { listSubAgentRuns } from "../../runtime/sub-agent-runs.ts";

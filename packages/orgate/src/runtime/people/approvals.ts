@@ -44,16 +44,8 @@ import {
   type Vote,
 } from "@orgate/core";
 import { findSurvivingLabels, readGrant, refusalFor, refuseGrant, type WidestGrant } from "@orgate/core/gate";
-import {
-  foldOrders,
-  HALT_SCOPE,
-  type Journal,
-  NO_ORDERS,
-  type Orders,
-  readAllEntries,
-  type StandingGrant,
-  type StandingHalt,
-} from "@orgate/core/journal";
+import { foldOrders, type Journal, NO_ORDERS, type Orders, readAllEntries, type StandingGrant } from "@orgate/core/journal";
+import { HALT_SCOPE, type StandingHalt } from "@orgate/core/vocab";
 import type { Person } from "../../store/keyring.ts";
 import { findPersonProblem } from "../../store/open-read-only.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";

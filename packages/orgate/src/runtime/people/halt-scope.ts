@@ -1,8 +1,7 @@
 /** Whether a halt names something that exists. A typing error must not pass for a halt. */
 
 import { type Agent, FaultError, listAgentTools } from "@orgate/core";
-import { HALT_SCOPE } from "@orgate/core/journal";
-import { findNearestWord } from "@orgate/core/vocab";
+import { findNearestWord, HALT_SCOPE } from "@orgate/core/vocab";
 
 const MOST_NAMED = 20;
 

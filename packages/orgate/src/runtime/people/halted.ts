@@ -2,17 +2,8 @@
  * Finds the halt that holds a session back, for every surface that shows a session's state.
  * Q-17 A turn that a halt keeps is halted, with which halt, by whom, why, and how to lift it: it is neither at work nor interrupted.
  */
-import {
-  entryPages,
-  findAgentHalt,
-  foldOrders,
-  type Journal,
-  NO_ORDERS,
-  type Orders,
-  type SessionSummary,
-  type StandingHalt,
-} from "@orgate/core/journal";
-import { HALT } from "@orgate/core/vocab";
+import { entryPages, foldOrders, type Journal, NO_ORDERS, type Orders, type SessionSummary } from "@orgate/core/journal";
+import { findAgentHalt, HALT, type StandingHalt } from "@orgate/core/vocab";
 
 type Reads = Pick<Journal, "read" | "session">;
 export type SessionHaltPorts = Readonly<{ journal: Reads; halts: Orders["halts"]; isHeld: boolean }>;

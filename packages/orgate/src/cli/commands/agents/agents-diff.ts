@@ -2,6 +2,8 @@
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { shorten } from "@orgate/protocol/view";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import {
@@ -16,10 +18,6 @@ import { readCases } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, count, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { optionsFor } from "../policies/policy.ts";
 import { hasRun, projectOf } from "../project/project.ts";
 

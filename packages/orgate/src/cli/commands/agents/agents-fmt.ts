@@ -2,13 +2,12 @@
 import { chmodSync, existsSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
+import type { Screen } from "@orgate/shell/terminal";
+import { count, EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import { formatSymbi, type SymbiProblem } from "@orgate/symbi";
 import { readTextFile } from "../../../files/text-file.ts";
 import { matchProjectFiles } from "../../../guard/modules.ts";
 import { isSymbi } from "../../../project/symbi/symbi-files.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { count } from "../../../terminal/table.ts";
 import { printProblem } from "../policies/policy.ts";
 import { projectOf } from "../project/project.ts";
 

@@ -1,12 +1,11 @@
 /** Signing in at MCP servers that want OAuth: a page in a browser, and an address of this machine that it comes back to. */
 import { createServer } from "node:http";
 import { FaultError } from "@orgate/core";
+import { EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { openSignIns } from "../../../mcp/auth.ts";
 import { type McpServer, resolveLaunch } from "../../../mcp/config.ts";
 import { signInAt } from "../../../mcp/library.ts";
 import { orgateHome } from "../../../store/keyring.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { tell } from "../project/project.ts";
 import { usableServer } from "./mcp.ts";
 

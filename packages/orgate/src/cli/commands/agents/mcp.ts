@@ -1,6 +1,8 @@
 /** MCP servers: which there are, what they offer, and what was accepted of it. Nothing is started but by `diff` and `trust`. */
 import { type Digest, FaultError, type Principal } from "@orgate/core";
 import { diffLines, withContext } from "@orgate/protocol/view";
+import type { Paint, Screen, Tone } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type Given, nextCommand, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import { httpReach } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import {
@@ -21,12 +23,6 @@ import { version } from "../../../node/version.ts";
 import { trustIn } from "../../../project/project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../../../project/project-mcp.ts";
 import { orgateHome } from "../../../store/keyring.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { nextCommand } from "../../../terminal/next-command.ts";
-import type { Paint, Tone } from "../../../terminal/paint.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible, visibleLines } from "../../../terminal/visible.ts";
 import { certified, permittedPerson, projectOf, tell, writingProject } from "../project/project.ts";
 import { appendTrust } from "./trust.ts";
 

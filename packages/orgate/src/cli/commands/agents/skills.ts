@@ -1,11 +1,9 @@
 /** The skills a project brings: which can be used, by whom, and why not. */
 import { type Agent, FaultError, skillName } from "@orgate/core";
+import type { Tone } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { type ProjectSkill, type SkillState, usersOf } from "../../../project/project-skills.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import type { Tone } from "../../../terminal/paint.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible, visibleLines } from "../../../terminal/visible.ts";
 import { projectOf } from "../project/project.ts";
 
 type State = SkillState | "missing";

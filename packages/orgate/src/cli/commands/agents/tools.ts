@@ -17,6 +17,8 @@ import {
   type Tool,
 } from "@orgate/core";
 import type { Head } from "@orgate/core/journal";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Contract } from "@orgate/toolclad";
 import { type FileProblem, type ManifestFile, readManifest } from "@orgate/toolclad";
 import { operatorModel } from "../../../models/operator-model.ts";
@@ -25,10 +27,6 @@ import { loadProjectAgents, manifestsOf } from "../../../project/project-agents.
 import { problemFault } from "../../../project/project-manifests.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/starters.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, count, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { notePrograms } from "../project/programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
 import { driven, printResult, withRuntime } from "../sessions/driving.ts";

@@ -2,6 +2,8 @@
 
 import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, skillName, TRUST } from "@orgate/core";
 import { entryPages } from "@orgate/core/journal";
+import type { Tone } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { readPinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
@@ -9,10 +11,6 @@ import { readTrust, trustIn } from "../../../project/project-agents.ts";
 import { type Candidate, standingOf, type Trusted, type TrustStanding, trustCandidates } from "../../../project/trust.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import type { Tone } from "../../../terminal/paint.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, lookingIfAny, permittedPerson, projectOf, writingProject } from "../project/project.ts";
 
 const TONES: Readonly<Record<TrustStanding, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };

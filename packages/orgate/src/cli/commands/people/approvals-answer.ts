@@ -7,11 +7,10 @@
  */
 import { type Answer, coverageText, isRefusal, type JsonObject, readJson, toAnswerAct, toCanonicalJson } from "@orgate/core";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
+import type { Screen } from "@orgate/shell/terminal";
+import { EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { type ApprovalRequestView, assertMayAct, toGrantRequest } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { deskOf, looking, personOf } from "../project/project.ts";
 import { questionOf, usage } from "./approvals.ts";
 import { deliverWish, tellSent } from "./intents.ts";

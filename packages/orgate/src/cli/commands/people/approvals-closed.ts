@@ -1,12 +1,12 @@
 /** Approval requests that are not open any more: who answered, when, and what the call came to, read from the session's journal. */
 import { type ApprovalId, type Entry, FaultError, isFault, type Millis, type SessionId } from "@orgate/core";
-import { eachSession, readAllEntries, type SessionSummary, type StandingHalt } from "@orgate/core/journal";
+import { eachSession, readAllEntries, type SessionSummary } from "@orgate/core/journal";
+import type { StandingHalt } from "@orgate/core/vocab";
 import { answeredText, buildSessionView, findSettledApproval, type QuestionItem } from "@orgate/protocol/view";
+import type { Given, Screen } from "@orgate/shell/terminal";
+import { visible } from "@orgate/shell/terminal";
 import { findSessionHalt, readHalts } from "../../../runtime/people/halted.ts";
 import { openPersons, type ReadOnlyStore } from "../../../store/open-read-only.ts";
-import type { Given } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { visible } from "../../../terminal/visible.ts";
 
 export type ClosedRequest = Readonly<{
   approval: ApprovalId;

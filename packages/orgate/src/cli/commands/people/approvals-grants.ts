@@ -2,11 +2,9 @@
 import { grantId, grantText, type Millis, principalName } from "@orgate/core";
 import type { StandingGrant } from "@orgate/core/journal";
 import type { OperationOutput } from "@orgate/protocol";
+import { ageText, type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { revokeGrant } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { ageText, type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import type { OperationView } from "../../operations/run.ts";
 import { certified, deskOf, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";

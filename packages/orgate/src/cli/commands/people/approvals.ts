@@ -8,15 +8,23 @@
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
 import { eachRow, type ListedApproval } from "@orgate/core/journal";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
+import {
+  ageText,
+  bell,
+  type Cell,
+  EXIT,
+  folded,
+  type Given,
+  type RunCommand,
+  type Screen,
+  shorten,
+  table,
+  visible,
+} from "@orgate/shell/terminal";
 import { onAbort } from "../../../node/abort.ts";
 import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { folded } from "../../../terminal/fold.ts";
-import { bell, type Screen } from "../../../terminal/screen.ts";
-import { ageText, type Cell, table } from "../../../terminal/table.ts";
-import { shorten, visible } from "../../../terminal/visible.ts";
 import { looking, lookingIfAny, positive } from "../project/project.ts";
 import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 

@@ -2,11 +2,10 @@
 import { type Millis, principalName } from "@orgate/core";
 import type { BreakerState } from "@orgate/core/journal";
 import type { OperationOutput } from "@orgate/protocol";
+import type { Tone } from "@orgate/shell/terminal";
+import { ageText, type Cell, table, visible } from "@orgate/shell/terminal";
 import { unknownBreaker } from "../../../runtime/people/breakers.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import type { Tone } from "../../../terminal/paint.ts";
-import { ageText, type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import type { OperationView } from "../../operations/run.ts";
 import { tell } from "../project/looking.ts";
 

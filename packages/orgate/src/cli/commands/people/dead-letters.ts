@@ -2,14 +2,11 @@
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
 import { resourceText } from "@orgate/protocol/view";
+import { ageText, ageText, type Cell, type Cell, count, count, EXIT, EXIT, folded, folded, type RunCommand, type RunCommand, shorten, shorten, table, table, visible, visible } from "@orgate/shell/terminal";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { folded } from "../../../terminal/fold.ts";
-import { ageText, type Cell, count, table } from "../../../terminal/table.ts";
-import { shorten, visible } from "../../../terminal/visible.ts";
 import type { OperationView } from "../../operations/run.ts";
 import { deskOf, looking, personOf } from "../project/project.ts";
 import { usage } from "./approvals.ts";

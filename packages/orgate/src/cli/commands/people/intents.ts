@@ -15,14 +15,14 @@ import {
 } from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
 import { createNarrator } from "@orgate/protocol/view";
+import type { Screen } from "@orgate/shell/terminal";
+import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
 import {
   causeText,
   certified,

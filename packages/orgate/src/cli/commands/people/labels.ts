@@ -1,8 +1,7 @@
 /** What a session has been labelled with. To take a label off is a person's own act: signed, gated here and by whoever holds the session (G-33). */
 import { label, readState } from "@orgate/core";
+import { EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";

@@ -3,12 +3,10 @@
 import { type Agent, type FaultError, listAgentTools, SET_NAME } from "@orgate/core";
 import { eachRow, type TrustedValue } from "@orgate/core/journal";
 import { findNearestWord } from "@orgate/core/vocab";
+import type { Screen } from "@orgate/shell/terminal";
+import { ageText, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { editTrustedValues } from "../../../runtime/people/trusted-values.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { ageText, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 

@@ -6,15 +6,13 @@
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
 import { diffLines, withContext } from "@orgate/protocol/view";
+import type { Screen } from "@orgate/shell/terminal";
+import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { applyChange, listFileTexts, planChange, readFiles } from "../../../policies/policy-changes.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import { findSet, listAppliableFiles, readSet } from "../../../policies/policy-history.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { count } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, looking, personOf, projectOf, writingProject } from "../project/project.ts";
 import { optionsOf, printProblem } from "./policy.ts";
 

@@ -1,6 +1,7 @@
 /** The policies of before: which set was in force since when, what it said, and what two of them decide differently. */
 import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
 import { countSet, setText } from "@orgate/protocol/view";
+import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { compareSides, type DiffSide } from "../../../policies/agents-diff.ts";
 import type { SetFile } from "../../../policies/policies.ts";
 import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";
@@ -18,9 +19,6 @@ import {
   readSet,
 } from "../../../policies/policy-history.ts";
 import { type PolicyOptions, tryLoadFolder, tryLoadRead } from "../../../policies/policy-load.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { pastOf, tellDifferences } from "../agents/agents-diff.ts";
 import { looking, lookingIfAny, positive, projectOf, sessionOf } from "../project/project.ts";
 import { optionsOf } from "./policy.ts";

@@ -16,6 +16,8 @@ import {
 } from "@orgate/core";
 import { type CedarGate, caseSchema, type Explanation, type LoadedPolicy, refuseCase, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import { eachEntry } from "@orgate/core/journal";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../node/env.ts";
 import { type PastDecision, readPastDecisions } from "../../../policies/past-decisions.ts";
@@ -26,10 +28,6 @@ import { loadOrThrow, type PolicyOptions, tryLoadFolder } from "../../../policie
 import { problemLine } from "../../../policies/policy-record.ts";
 import { loadProjectAgents } from "../../../project/project-agents.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, count, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { projectOf, sessionOf } from "../project/project.ts";
 
 export async function optionsOf(config: Config, env: Env): Promise<PolicyOptions> {

@@ -5,10 +5,9 @@
 import { type Json, type JsonObject, readJson } from "@orgate/core";
 import { findNearestWord } from "@orgate/core/vocab";
 import { type CallableOperation, OPERATION_NAMES, OPERATIONS, type Operation, toOperationInput } from "@orgate/protocol";
+import type { Screen } from "@orgate/shell/terminal";
+import { EXIT, type Given, type RunCommand, visibleLines } from "@orgate/shell/terminal";
 import type { OperationResult } from "../../../operations/result.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { visibleLines } from "../../../terminal/visible.ts";
 import { withLocalOperations } from "../../operations/local.ts";
 import { findServer } from "../../operations/through-server.ts";
 import { usage } from "../people/approvals.ts";

@@ -6,11 +6,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join, posix } from "node:path";
+import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { type FolderWatch, watchFolder } from "../../../files/folder-watch.ts";
 import { MCP_FILE } from "../../../mcp/mcp-file.ts";
 import { INSTRUCTIONS, skillPlaces } from "../../../project/trust.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
 import { projectOf, tell } from "./project.ts";
 
 export const dev: RunCommand = async (given, screen) => {

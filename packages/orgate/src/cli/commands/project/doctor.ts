@@ -5,6 +5,7 @@
 
 import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
+import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
@@ -17,9 +18,6 @@ import { missingNeeds } from "../../../project/tool-needs.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { hasRun, projectOf } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;

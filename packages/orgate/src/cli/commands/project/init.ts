@@ -4,6 +4,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statS
 import { basename, dirname, join, matchesGlob, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
+import type { Screen } from "@orgate/shell/terminal";
+import { commandName, EXIT, type Given, INTERRUPTED, nextCommand, type RunCommand, shellWord, visible } from "@orgate/shell/terminal";
 import { errorMessage } from "../../../node/error-message.ts";
 import { readConductor, readCoordinator, readShellAgent, readStarterPolicies, type StarterFile } from "../../../starter/starter-files.ts";
 import {
@@ -16,10 +18,6 @@ import {
   type Starter,
   starterProject,
 } from "../../../starter/starters.ts";
-import { EXIT, type Given, INTERRUPTED, type RunCommand } from "../../../terminal/command.ts";
-import { commandName, nextCommand, shellWord } from "../../../terminal/next-command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { projectOf } from "./looking.ts";
 import { notePrograms } from "./programs-note.ts";
 import { personOf } from "./project.ts";

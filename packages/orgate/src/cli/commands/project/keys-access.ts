@@ -19,6 +19,8 @@ import {
 import { USER_ACTIONS } from "@orgate/core/gate";
 import { type Access, accessEnd } from "@orgate/core/journal";
 import { ACT_NAMES } from "@orgate/protocol";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { readServerAddress } from "../../../files/server-address.ts";
 import { type AccessStore, LINK_MS, type NewAccess, openAccessStore } from "../../../identity/access-store.ts";
@@ -28,10 +30,6 @@ import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, deskOf, looking, personOf, projectOf, tell, writingProject } from "./project.ts";
 
 const DAYS = "90d";

@@ -1,4 +1,6 @@
 import { FaultError, isFault, type KeyHolder, type KeyId, type Principal } from "@orgate/core";
+import type { Screen } from "@orgate/shell/terminal";
+import { type Cell, EXIT, type Given, type RunCommand, table } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { openAccessStore } from "../../../identity/access-store.ts";
 import { secretPort } from "../../../identity/secret-hash.ts";
@@ -6,9 +8,6 @@ import { NODE } from "../../../runtime/ports/outside.ts";
 import { listServerKeys } from "../../../server/identity/operators.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openPersons, type ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { type Cell, table } from "../../../terminal/table.ts";
 import { accessIn, accessOf, assertMayTakeAccess, giveAccess, showAccess } from "./keys-access.ts";
 import { certified, looking, lookingIfAny, permittedPerson, personOf, projectOf, writingProject } from "./project.ts";
 

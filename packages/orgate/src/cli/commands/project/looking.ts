@@ -3,12 +3,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { eachSession, type Journal, type SessionSummary } from "@orgate/core/journal";
 import { FaultError, isSessionId, type SessionId } from "@orgate/core/vocab";
+import type { Given, Screen } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import { openReadOnlyStore, type ReadOnlyStore } from "../../../store/open-read-only.ts";
-import type { Given } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
 
 export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
 

@@ -1,5 +1,5 @@
+import type { Screen } from "@orgate/shell/terminal";
 import { explainProgramFailure } from "@orgate/toolclad/running";
-import type { Screen } from "../../../terminal/screen.ts";
 
 export async function notePrograms(screen: Screen): Promise<void> {
   const why = await explainProgramFailure();

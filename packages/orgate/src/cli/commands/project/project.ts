@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
+import type { Given, Screen } from "@orgate/shell/terminal";
 import type { ReadManifests } from "@orgate/toolclad";
 import type { Config } from "../../../config/config.ts";
 import type { FileCache } from "../../../files/file-cache.ts";
@@ -22,8 +23,6 @@ import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { type OpenProjectStore, openProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openPersons } from "../../../store/open-read-only.ts";
-import type { Given } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
 import { tell } from "./looking.ts";
 
 /** Its manifests, with all that is wrong with them. */

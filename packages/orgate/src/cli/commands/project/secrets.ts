@@ -1,11 +1,9 @@
 /** The project's secrets: set, listed by name, removed. No command shows a value. */
 import { FaultError } from "@orgate/core";
+import type { Screen } from "@orgate/shell/terminal";
+import { EXIT, type Given, hiddenPrompt, type RunCommand, table } from "@orgate/shell/terminal";
 import { passphraseFor, secretVariable } from "../../../identity/secrets.ts";
 import { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "../../../identity/secrets-file.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { hiddenPrompt } from "../../../terminal/hidden-prompt.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { table } from "../../../terminal/table.ts";
 import { manifestsIn, projectOf } from "./project.ts";
 
 const LEAST = 4;

@@ -4,6 +4,7 @@
  */
 import { type Agent, millis, type Surface } from "@orgate/core";
 import { openApi } from "@orgate/protocol";
+import type { Given, Screen } from "@orgate/shell/terminal";
 import { loadRunners } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import type { AskHidden } from "../../../identity/secrets.ts";
@@ -26,8 +27,6 @@ import { openSockets } from "../../../server/live/sockets.ts";
 import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import type { Person } from "../../../store/keyring.ts";
-import type { Given } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
 import { notifyOf, tellReload, tellWarnings } from "../sessions/driving.ts";
 import { certified, policiesFor } from "./project.ts";
 

@@ -6,6 +6,8 @@
  * Rule: W-33.
  */
 import { type Agent, FaultError } from "@orgate/core";
+import type { Screen } from "@orgate/shell/terminal";
+import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { programWarnings } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
 import { writeServerAddress } from "../../../files/server-address.ts";
@@ -16,10 +18,6 @@ import { problemLine, watchPolicies } from "../../../policies/policy-record.ts";
 import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
 import type { Identity } from "../../../server/identity/auth.ts";
 import type { Coordinator } from "../../../server/start.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { count } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { tellReload } from "../sessions/driving.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, loadedFor, openServing } from "./serving.ts";

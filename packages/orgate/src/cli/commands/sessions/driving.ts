@@ -4,6 +4,19 @@ import { type Agent, type Entry, FaultError, type Live, type Model, type Princip
 import { type Head, headText } from "@orgate/core/journal";
 import { NO_USAGE } from "@orgate/core/vocab";
 import { createNarrator, type Line, tokensText } from "@orgate/protocol/view";
+import {
+  bell,
+  count,
+  duration,
+  EXIT,
+  type Given,
+  hintAsTyped,
+  nextCommand,
+  type Screen,
+  visible,
+  visibleLines,
+  visibleStream,
+} from "@orgate/shell/terminal";
 import { readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import { errorMessage } from "../../../node/error-message.ts";
@@ -15,11 +28,6 @@ import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
 import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
-import { EXIT, type Given } from "../../../terminal/command.ts";
-import { hintAsTyped, nextCommand } from "../../../terminal/next-command.ts";
-import { bell, type Screen } from "../../../terminal/screen.ts";
-import { count, duration } from "../../../terminal/table.ts";
-import { visible, visibleLines, visibleStream } from "../../../terminal/visible.ts";
 import { type CommandProject, tell } from "../project/project.ts";
 
 /** `model`: in place of the agents' own. */

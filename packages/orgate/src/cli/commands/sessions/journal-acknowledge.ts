@@ -1,11 +1,9 @@
 /** J-20 an operator who has looked lets work go on; what is still bad stays refused. */
 import { FaultError } from "@orgate/core";
 import { MAX_VERIFY_PROBLEMS, parseRanges, problemName, type Records, type VerifyProblem, verify } from "@orgate/core/journal";
+import { count, EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, rootPublicKey } from "../../../store/open-read-only.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { count } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { looking, permittedPerson } from "../project/project.ts";
 
 export const acknowledge: RunCommand = (given, screen) =>

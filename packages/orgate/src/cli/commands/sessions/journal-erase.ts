@@ -1,8 +1,7 @@
 /** J-9 an erasure is journalled before anything is gone; a session that another process drives is not touched. */
 import { FaultError, type Seq, seq } from "@orgate/core";
+import { count, EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import { eraseEntries } from "../../../runtime/people/erase.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { count } from "../../../terminal/table.ts";
 import { certified, looking, permittedPerson, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
 
 export const erase: RunCommand = async (given, screen) => {

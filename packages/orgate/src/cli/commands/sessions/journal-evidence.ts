@@ -2,9 +2,8 @@
 
 import { callId, FaultError } from "@orgate/core";
 import { readAllEntries } from "@orgate/core/journal";
+import { EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { buildEnvelope, type Envelope, type SettledCall } from "../../../runtime/people/evidence.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { looking, sessionOf } from "../project/project.ts";
 
 export const evidence: RunCommand = (given, screen) =>

@@ -2,10 +2,8 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "n
 import { resolve } from "node:path";
 import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
 import { decodePayload, exportJournal, exportSession, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
+import { count, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { PROOF_PORTS, type ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type RunCommand } from "../../../terminal/command.ts";
-import { count, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { certified, looking, permittedPerson, projectOf, sessionOf, writingProject } from "../project/project.ts";
 
 export const showJournal: RunCommand = (given, screen) =>

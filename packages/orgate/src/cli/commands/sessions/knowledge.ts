@@ -16,6 +16,8 @@ import {
   seq,
 } from "@orgate/core";
 import { extractTerms, isKnowledgeId, itemText, toLine } from "@orgate/core/knowledge";
+import type { Screen } from "@orgate/shell/terminal";
+import { ageText, count, EXIT, type Given, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
@@ -34,10 +36,6 @@ import {
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { ageText, count, table } from "../../../terminal/table.ts";
-import { visible, visibleLines } from "../../../terminal/visible.ts";
 import { certified, deskOf, looking, lookingIfAny, personOf, positive, projectOf, writingProject } from "../project/project.ts";
 import { documentsAt } from "./knowledge-files.ts";
 

@@ -16,9 +16,8 @@ import {
   refuseOrchestration,
 } from "@orgate/core";
 import { tokenCountText } from "@orgate/protocol/view";
+import { EXIT, type Given, type RunCommand, table } from "@orgate/shell/terminal";
 import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-runs.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import { table } from "../../../terminal/table.ts";
 import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
 import { driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
 

@@ -1,7 +1,7 @@
 import { FaultError, isModelName, type Principal } from "@orgate/core";
+import type { Given, RunCommand } from "@orgate/shell/terminal";
 import { watchPolicies } from "../../../policies/policy-record.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
-import type { Given, RunCommand } from "../../../terminal/command.ts";
 import { COMMANDS } from "../../commands.ts";
 import { usageLine } from "../../parse.ts";
 import { causeText, certified, deskOf, filesOf, personOf, projectOf, sessionAct, sessionOf } from "../project/project.ts";

@@ -1,12 +1,10 @@
-import type { SessionSummary, StandingHalt } from "@orgate/core/journal";
+import type { SessionSummary } from "@orgate/core/journal";
+import type { StandingHalt } from "@orgate/core/vocab";
 import { FaultError, haltText, liftText } from "@orgate/core/vocab";
+import type { Screen, Tone } from "@orgate/shell/terminal";
+import { ageText, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { findSessionHalt, readHalts, type SessionHaltPorts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { EXIT, type Given, type RunCommand } from "../../../terminal/command.ts";
-import type { Tone } from "../../../terminal/paint.ts";
-import type { Screen } from "../../../terminal/screen.ts";
-import { ageText, count, table } from "../../../terminal/table.ts";
-import { visible } from "../../../terminal/visible.ts";
 import { lookingIfAny, positive } from "../project/looking.ts";
 
 /** What people call it: a turn that wants driving and has nobody to do so was interrupted. */

@@ -1,7 +1,0 @@
-/** How wide the screen is, how text is painted, and who looks at it. */
-import type { Paint } from "../../terminal/paint.ts";
-
-/** `me`: the principal at the keyboard, as principals are written; null or absent if unknown. */
-export type ScreenLook = Readonly<{ columns: number; paint: Paint; showThinking: boolean; me?: string | null }>;
-
-export const formatMoney = (micros: number): string => `$${(micros / 1_000_000).toFixed(micros < 10_000 ? 4 : 2)}`;

@@ -1,0 +1,186 @@
+/** Commands about approval requests, unknown outcomes and grants. */
+
+import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
+import type { OperationOutput } from "@orgate/protocol";
+import { quorumText, timeLeft, toApprovalRow } from "@orgate/protocol/view";
+import type { Shell } from "../contract.ts";
+import { ageText } from "../terminal/table.ts";
+import { visible } from "../terminal/visible.ts";
+import { fitTable } from "../ui/tables.ts";
+import type { ShellCommand } from "./command.ts";
+
+type Unknowns = OperationOutput<"unknowns">["items"];
+/** A call's id is of its session. */
+const nameOf = ({ session, call }: Unknowns[number]): string => `${session.slice(-6)}:${call}`;
+
+/** Calls with an unknown outcome wait for a person as well. */
+async function unknowns({ unwrap, connection, ui }: Shell): Promise<void> {
+  const found = await unwrap(connection.client.call("unknowns", { query: { limit: 100 } }));
+  if (found === null || found.items.length === 0) return;
+  const now = Date.now();
+  const rows = found.items.map((one) => [nameOf(one), one.tool, one.agent, one.cause, `${ageText(now - one.at)} ago`]);
+  ui.print([
+    ...fitTable(["nobody knows", "tool", "agent", "why", "since"], rows, ui.look()),
+    ui.look().paint("dim", `\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\``),
+  ]);
+}
+const RESOLUTIONS = ["happened", "did-not-happen", "abandon", "reconcile"] as const;
+async function resolve(rest: string, shell: Shell): Promise<void> {
+  const [, named = "", word = "", note = ""] = /^(\S*)\s*(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+  const as = RESOLUTIONS.find((one) => one === word);
+  if (named === "" || as === undefined) return shell.say(`\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\`: \`/approvals\` lists them`);
+  const found = await shell.unwrap(shell.connection.client.call("unknowns", { query: { limit: 500 } }));
+  const one = found?.items.find((item) => nameOf(item) === named);
+  if (found === null) return;
+  if (one === undefined) return shell.say(`nothing is unknown about \`${visible(named)}\``);
+  const { session, call } = one;
+  const done = await shell.unwrap(shell.connection.client.call("resolve", { params: { session, call }, body: { as, note } }));
+  if (done !== null) shell.say(`${visible(one.tool)} is resolved: ${as}`);
+}
+
+async function list(_: string, shell: Shell): Promise<void> {
+  await questions(shell);
+  await unknowns(shell);
+}
+async function questions(shell: Shell): Promise<void> {
+  const { unwrap, connection, ui } = shell;
+  const found = await unwrap(connection.client.call("approvals", { query: { limit: 100 } }));
+  if (found === null) return;
+  const now = Date.now();
+  const rows = found.items
+    .map(toApprovalRow)
+    .map((row) => [
+      row.approval,
+      row.agent,
+      `${row.tool}${row.touches === null ? "" : ` ${row.touches}`}`,
+      row.asks.map(({ question }) => question).join(" / "),
+      row.quorum.needed <= 1 ? "-" : `${row.quorum.given.length} of ${row.quorum.needed}`,
+      timeLeft(row.expiresAt, now) ?? "-",
+      `${ageText(now - row.askedAt)} ago`,
+    ]);
+  if (rows.length === 0) return ui.print(["nothing waits for an answer"]);
+  await shell.reviewApprovals();
+  ui.print([
+    ...fitTable(["id", "agent", "wants", "question", "yes", "expires", "asked"], rows, ui.look()),
+    ui.look().paint("dim", "`/why ID` shows all of one; `/approve ID`, `/deny ID REASON`"),
+  ]);
+}
+
+/** Reads the request first, so that the answer is bound to its current digest. */
+async function answered(id: string, answer: Answer, shell: Shell): Promise<void> {
+  if (id === "") return shell.say("which one? `/approvals` lists them");
+  const found = await shell.unwrap(shell.connection.client.call("approval", { params: { approval: approvalId(id) } }));
+  if (found === null) return;
+  await shell.answer({ session: found.session, approval: found.approval, digest: found.digest }, answer);
+}
+
+/** Prints everything an approver needs to see. */
+export async function explainApproval(id: string, shell: Shell): Promise<void> {
+  if (id === "") return shell.say("`/why ID`: `/approvals` lists them");
+  const found = await shell.unwrap(shell.connection.client.call("approval", { params: { approval: approvalId(id) } }));
+  if (found === null) return;
+  const { paint } = shell.ui.look();
+  const row = toApprovalRow(found);
+  const args = found.args === null ? [] : JSON.stringify(found.args, null, 2).split("\n");
+  shell.ui.print([
+    "",
+    `${paint("warn", "?")} ${row.agent} wants ${row.tool}${row.touches === null ? "" : ` on ${row.touches}`}`,
+    ...row.asks.flatMap(({ question, policy }) => [
+      `  ${question}`,
+      paint("dim", `  because of ${policy.id}${policy.file === null ? "" : ` in ${policy.file}`}`),
+    ]),
+    ...args.map((line) => `  ${visible(line)}`),
+    ...(found.text === null
+      ? []
+      : visible(found.text)
+          .split("\n")
+          .map((line) => `  ${line}`)),
+    paint(
+      "dim",
+      `  for ${visible(found.requester.id)}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`,
+    ),
+    ...found.resolved.map((since) => paint("warn", `  ${visible(since)}`)),
+    ...[quorumText(row.quorum)].flatMap((voted) => (voted === null ? [] : [paint("warn", `  ${voted}`)])),
+    paint(
+      "dim",
+      `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}: ${visible(found.grants.at(-1)?.says ?? "")}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
+    ),
+  ]);
+}
+
+const refusal = (kind: "deny" | "withdraw", summary: string): ShellCommand => ({
+  name: kind,
+  usage: "ID REASON",
+  takes: ["approval", "anything"],
+  summary,
+  more: [`As \`orgate approvals ${kind}\`.`],
+  async run(rest, shell) {
+    const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+    if (id !== "" && reason.trim() === "")
+      return shell.say(`say why: \`/${kind} ${id} REASON\`; the agent is told, and the journal keeps it`);
+    await answered(id, { kind, reason }, shell);
+  },
+});
+
+export const APPROVAL_COMMANDS: readonly ShellCommand[] = [
+  {
+    name: "approvals",
+    usage: "",
+    summary: "what waits for a person",
+    more: ["As `orgate approvals list`. Each is then asked here, with keys, one after the other, whichever session it is of."],
+    run: list,
+  },
+  {
+    name: "why",
+    usage: "ID",
+    takes: ["approval", "anything"],
+    summary: "all of one question: arguments, policies, who may answer",
+    more: ["As `orgate approvals show`."],
+    run: explainApproval,
+  },
+  {
+    name: "approve",
+    usage: "ID",
+    takes: ["approval", "anything"],
+    summary: "yes, once",
+    more: ["Bound to what the question is about at this moment. As `orgate approvals approve`."],
+    run: (rest, shell) => answered(rest, { kind: "approve" }, shell),
+  },
+  refusal("deny", "no; the agent is told why"),
+  refusal("withdraw", "take back what was asked for on your behalf; the agent is told why"),
+  {
+    name: "resolve",
+    usage: `CALL ${RESOLUTIONS.join("|")} [NOTE]`,
+    summary: "say what became of a call of which nobody can tell",
+    more: ["As `orgate sessions resolve`. `reconcile` asks its tool. `/approvals` lists them."],
+    takes: ["anything", RESOLUTIONS, "anything"],
+    run: resolve,
+  },
+  {
+    name: "grants",
+    usage: "",
+    summary: "remembered approvals in force",
+    more: ["As `orgate approvals grants`; `/revoke ID REASON` takes one back."],
+    async run(_, { unwrap, connection, ui }) {
+      const found = await unwrap(connection.client.call("grants", { query: { limit: 100 } }));
+      if (found === null) return;
+      const lines = found.items.flatMap((g) => [
+        `${g.grant} · ${visible(g.agent)} · given by ${visible(g.by.id)}`,
+        `  covers ${visible(g.says)}`,
+      ]);
+      ui.print(lines.length === 0 ? ["no answer is remembered"] : lines);
+    },
+  },
+  {
+    name: "revoke",
+    usage: "ID REASON",
+    summary: "take a remembered approval back",
+    more: ["As `orgate approvals revoke`."],
+    async run(rest, { unwrap, connection, say }) {
+      const [, id, reason] = /^(\S+)\s+([\s\S]+)$/.exec(rest) ?? [];
+      if (id === undefined || reason === undefined) return say("`/revoke ID REASON`: the journal keeps why");
+      const done = await unwrap(connection.client.call("revoke", { params: { grant: grantId(id) }, body: { reason } }));
+      if (done !== null) say(`revoked ${id}: ${visible(done.agent)} asks again`);
+    },
+  },
+];
