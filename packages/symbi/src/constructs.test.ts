@@ -2,12 +2,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { ConditionRecord } from "./conditions.ts";
 import { type AgentDraft, readSymbi, type SymbiFile } from "./declare.ts";
 import { formatSymbi } from "./format.ts";
 import { parseSymbi } from "./parse.ts";
-import { type CompiledPolicy, compilePolicies } from "./rules.ts";
-import type { ToolShape } from "./scope.ts";
+import type { ConditionRecord } from "./policies/condition-values.ts";
+import { type CompiledPolicy, compilePolicies } from "./policies/rules.ts";
+import type { ToolShape } from "./policies/scope.ts";
 import { symbiTokens } from "./tokens.ts";
 
 const folder = join(import.meta.dirname, "fixtures/constructs");

@@ -1,17 +1,19 @@
 /**
- * From a tree to what it declares, as far as the file alone can tell: agents, policies about them, schedules, webhooks.
+ * Reads the declarations of a file from its tree: agents, policies about them, schedules, webhooks.
  *
  * Y-3 everything has an effect or is refused, with its place: what is not supported yet says so. Y-8 `capabilities` select tools, skills, servers and delegates; they are the only way to any.
  * Y-8 a policy of a file is about the agents of that file.
  */
 import type { AgentDefinition } from "@orgate/core";
-import { isName, type JsonObject, type Limits, NAME_RULE } from "@orgate/core/vocab";
+import { isName, type JsonObject, NAME_RULE } from "@orgate/core/vocab";
+import { KNOWLEDGE, type Memory, placeSettings, readKnowledge, readLimits, readSettings, renameKeys } from "./agent-settings.ts";
 import { readSchedule, readWebhook } from "./blocks.ts";
+import type { NamedFunction } from "./bodies.ts";
 import type { ScheduleDeclaration, SourcePlace, WebhookDeclaration } from "./declarations.ts";
 import { BLOCK_KEYS } from "./keys.ts";
 import { countAgentHeads, parseSymbi } from "./parse.ts";
 import { type SymbiProblem, symbiProblemAt, UNCLOSED } from "./problems.ts";
-import { type Bodies, type NamedFunction, type Procedure, readBodies } from "./procedure.ts";
+import { type Bodies, type Procedure, readBodies } from "./procedure.ts";
 import type { AgentBlock, File, MemoryBlock, Metadata, Name, PolicyBlock, TypeDeclaration, WithBlock } from "./tree.ts";
 import { isTextType, readTypes, type Types, typeText } from "./types.ts";
 import { limitReports, listEntries, listSections, type Report, readEntries, reportUnknownKey, type Values } from "./values.ts";
@@ -65,12 +67,12 @@ export function readSymbi(text: string, file: string): ReadSymbi {
 /** `unread`: problems with the parts of the file that are not in the tree. */
 function readTree({ tree, text }: Readonly<{ tree: File; text: string }>, file: string, unread: readonly SymbiProblem[]): ReadSymbi {
   const problems = [...unread];
-  const tell = limitReports((at, detail, hint) => problems.push(symbiProblemAt(file, text, at, detail, hint)));
+  const tell = limitReports((at, detail, hint) => problems.push(symbiProblemAt({ file, text }, at, detail, hint)));
   const report: Report = (at, detail, hint, rests) => {
     if (rests === undefined || unread.length === 0) tell(at, detail, hint);
   };
   const placeOf = (at: number): SourcePlace => {
-    const { line, column } = symbiProblemAt(file, text, at, "", "");
+    const { line, column } = symbiProblemAt({ file, text }, at, "", "");
     return { file, line, column };
   };
   const declared = declarationsOf(tree, text, report, placeOf);
@@ -191,20 +193,7 @@ function memoryOf(tree: File, report: Report): Memory | null {
   if (!tree.items.some((item) => item.kind === "agent"))
     report(first.at, "this memory is of no agent: there is none in this file", "take it out", "on absence");
   for (const { key } of listSections(first.entries)) reportUnknownKey(key, BLOCK_KEYS.memory, "memory", report);
-  return { at: first.at, settings: renamed(readEntries(listEntries(first.entries), BLOCK_KEYS.memory, "memory", report), KNOWLEDGE) };
-}
-
-type Memory = Readonly<{ at: number; settings: Readonly<Record<string, unknown>> }>;
-
-/** The block's settings, those that are usual, or none at all. */
-function knowledgeOf(values: Values, memory: Memory | null): Pick<AgentDefinition, "knowledge"> {
-  const said = values.get("memory")?.value ?? null;
-  if (said === "none" || said === "ephemeral" || (memory === null && said === null)) return {};
-  // looked at by `defineAgent`, as everybody's
-  return {
-    knowledge:
-      memory === null || Object.keys(memory.settings).length === 0 ? true : (memory.settings as AgentDefinition["knowledge"] & object),
-  };
+  return { at: first.at, settings: renameKeys(readEntries(listEntries(first.entries), BLOCK_KEYS.memory, "memory", report), KNOWLEDGE) };
 }
 
 type Around = Readonly<{
@@ -250,9 +239,9 @@ function agentOf(block: AgentBlock, { types, metadata, memory, shared, bodies, r
     definition: {
       name: name.text,
       instructions: instructions.join("\n\n"),
-      ...settingsOf(values),
-      ...knowledgeOf(values, memory),
-      limits: limitsOf(values),
+      ...readSettings(values),
+      ...readKnowledge(values, memory),
+      limits: readLimits(values),
       ...(output === null || isTextType(output) ? {} : { output }),
       skills: chosen.skills,
       mcp: chosen.servers,
@@ -271,7 +260,7 @@ function agentOf(block: AgentBlock, { types, metadata, memory, shared, bodies, r
     license: text("license", metadata),
     tags: tagsOf(metadata),
     procedure,
-    places: placesOf(block, values),
+    places: placeSettings(block, values),
   };
 }
 
@@ -313,63 +302,6 @@ function capabilitiesOf(block: AgentBlock, report: Report): Chosen {
     else if (kind === "agent") delegates.push({ name: rest, at });
     else tools.push({ name, at });
   }
-}
-
-const LIMITS: Readonly<Record<string, keyof Limits>> = {
-  timeout: "turnMs",
-  tool_timeout: "toolMs",
-  budget: "cents",
-  iterations: "iterations",
-  tokens: "tokens",
-  calls: "calls",
-  context_tokens: "contextTokens",
-  output_tokens: "outputTokens",
-  tools_at_once: "toolsAtOnce",
-  refused_in_a_row: "refusedInARow",
-  observation_chars: "observationChars",
-  temperature: "temperature",
-};
-/** Handed on as they are: `defineAgent` checks them as it checks everybody's. */
-const SETTINGS: Readonly<Record<string, keyof AgentDefinition>> = {
-  model: "model",
-  fallbacks: "fallbacks",
-  model_options: "modelOptions",
-  project_instructions: "projectInstructions",
-  output_repairs: "outputRepairs",
-  groups: "groups",
-  max_depth: "maxDepth",
-  recover: "recover",
-  retry: "retry",
-  breaker: "breaker",
-  prices: "prices",
-  tokenizer: "tokenizer",
-  context: "context",
-};
-
-const KNOWLEDGE: Readonly<Record<string, string>> = {
-  scope: "scope",
-  store: "store",
-  max_items: "maxItems",
-  max_tokens: "maxTokens",
-  threshold: "threshold",
-  keep_learnings: "keepLearnings",
-};
-
-const renamed = (values: Values, names: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(names).flatMap(([key, name]) => (values.has(key) ? [[name, values.get(key)?.value]] : [])));
-
-// what stands in these is looked at by `defineAgent`, which takes nothing on trust
-const settingsOf = (values: Values): Partial<AgentDefinition> => renamed(values, SETTINGS) as Partial<AgentDefinition>;
-const limitsOf = (values: Values): Partial<Limits> => renamed(values, LIMITS) as Partial<Limits>;
-
-function placesOf(block: AgentBlock, values: Values): ReadonlyMap<string, number> {
-  const places = new Map<string, number>([["name", block.name.at]]);
-  for (const [key, { at }] of values) places.set(LIMITS[key] ?? SETTINGS[key] ?? key, at);
-  places.set("knowledge", values.get("memory")?.at ?? block.name.at);
-  if (block.returns !== null) places.set("output", block.returns.at);
-  const listed = block.members.find((member) => member.kind === "capabilities");
-  for (const name of ["skills", "mcp", "delegates", "tools"]) places.set(name, listed?.at ?? block.name.at);
-  return places;
 }
 
 const ELSEWHERE: readonly string[] = ["docker", "tier1", "gvisor", "tier2", "firecracker", "tier3", "e2b"];

@@ -1,11 +1,13 @@
+export type { Doubt } from "./bodies.ts";
 export * from "./declarations.ts";
 export type { AgentDraft, ReadSymbi, SymbiFile } from "./declare.ts";
 export { readSymbi } from "./declare.ts";
 export { type Formatted, formatSymbi } from "./format.ts";
 export { BLOCK_KEYS, type BlockKey, type Keys } from "./keys.ts";
 export { MAX_CHARACTERS, MAX_NESTING, type ParsedFile, parseSymbi } from "./parse.ts";
+export type { CompileWorld, UnknownTools } from "./policies/rule-world.ts";
+export { type Compiled, type CompiledPolicy, compilePolicies } from "./policies/rules.ts";
+export type { ToolShape } from "./policies/scope.ts";
 export { SEE_GUIDE, type SymbiProblem } from "./problems.ts";
-export type { Doubt, Procedure } from "./procedure.ts";
-export { type Compiled, type CompiledPolicy, type CompileWorld, compilePolicies, type UnknownTools } from "./rules.ts";
-export type { ToolShape } from "./scope.ts";
+export type { Procedure } from "./procedure.ts";
 export type * from "./tree.ts";

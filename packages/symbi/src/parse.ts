@@ -30,7 +30,7 @@ export function parseSymbi(given: string, file: string): ParsedFile {
   const text = (given.startsWith("\ufeff") ? given.slice(1) : given).replaceAll("\r\n", "\n");
   const refused = unfit(text, file);
   if (refused !== null) return { kind: "problems", problems: [refused], part: null };
-  const deep = symbiProblemAt(file, text, 0, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
+  const deep = symbiProblemAt({ file, text }, 0, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
   try {
     // the one place that says what the generated parser makes
     const { tree, problems } = generatedParse(text, { resembles }) as { tree: File; problems: readonly RawProblem[] };
@@ -39,7 +39,7 @@ export function parseSymbi(given: string, file: string): ParsedFile {
       .sort((a, b) => a.line - b.line || a.column - b.column);
     const at = tooDeep(tree);
     if (first !== undefined) return { kind: "problems", problems: [first, ...rest], part: at === null ? { tree, text } : null };
-    if (at !== null) return { kind: "problems", problems: [symbiProblemAt(file, text, at, deep.detail, deep.hint)], part: null };
+    if (at !== null) return { kind: "problems", problems: [symbiProblemAt({ file, text }, at, deep.detail, deep.hint)], part: null };
     return { kind: "tree", tree, text };
   } catch (error) {
     if (error instanceof RangeError) return { kind: "problems", problems: [deep], part: null }; // the stack: generics and operators nest without brackets
@@ -55,32 +55,32 @@ const LONGEST_WORD = 16;
 /** What no grammar is asked about. */
 function unfit(text: string, file: string): SymbiProblem | null {
   if (text.length > MAX_CHARACTERS)
-    return symbiProblemAt(file, text, 0, `it has ${text.length} characters`, `a file has at most ${MAX_CHARACTERS}`);
+    return symbiProblemAt({ file, text }, 0, `it has ${text.length} characters`, `a file has at most ${MAX_CHARACTERS}`);
   const hidden = findHidden(text);
   if (hidden !== null) {
     const code = (text.codePointAt(hidden) ?? 0).toString(16).toUpperCase().padStart(4, "0");
     const hint = "who reviews the file does not see it: take it out, or write it as an escape (`\\u{…}`) in a text";
-    return symbiProblemAt(file, text, hidden, `U+${code} is invisible, or changes how others are shown`, hint);
+    return symbiProblemAt({ file, text }, hidden, `U+${code} is invisible, or changes how others are shown`, hint);
   }
   const lone = text.indexOf("\r");
   if (lone !== -1)
     return symbiProblemAt(
-      file,
-      text,
+      { file, text },
       lone,
       "a carriage return stands without a line feed",
       "what follows it is shown as if it stood in this line: end lines with a line feed",
     );
   const endless = text.includes("/*") ? symbiTokens(text).findLast(({ kind }) => kind === "comment") : undefined;
   if (endless?.text.startsWith("/*") === true && !/^\/\*[\s\S]*\*\/$/.test(endless.text))
-    return symbiProblemAt(file, text, endless.at, "`/*` is never closed", "write the `*/` that ends this comment");
+    return symbiProblemAt({ file, text }, endless.at, "`/*` is never closed", "write the `*/` that ends this comment");
   if ((text.match(/[{[(]/g)?.length ?? 0) <= MAX_NESTING) return null; // what opens so few nests no deeper
   let depth = 0;
   for (const { kind, text: sign, at } of symbiTokens(text)) {
     if (kind !== "sign") continue;
     if ("{[(".includes(sign)) depth += 1;
     else if ("}])".includes(sign)) depth = Math.max(0, depth - 1);
-    if (depth > MAX_NESTING) return symbiProblemAt(file, text, at, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
+    if (depth > MAX_NESTING)
+      return symbiProblemAt({ file, text }, at, "it is nested too deep to be read", `nest at most ${MAX_NESTING} deep`);
   }
   return null;
 }

@@ -7,8 +7,11 @@ export type SymbiProblem = Readonly<{ file: string; line: number; column: number
 /** Where nothing better can be said. */
 export const SEE_GUIDE = "docs/guide/symbi.md has the whole language";
 
+/** A file's path and text. */
+export type SourceText = Readonly<{ file: string; text: string }>;
+
 /** One line each: a name in quotes may hold line breaks of its own. */
-export const symbiProblemAt = (file: string, text: string, at: number, detail: string, hint: string): SymbiProblem => ({
+export const symbiProblemAt = ({ file, text }: SourceText, at: number, detail: string, hint: string): SymbiProblem => ({
   file,
   ...toPosition(text, at),
   detail: detail.replaceAll("\n", "\\n"),
@@ -23,14 +26,14 @@ export type RawProblem = Readonly<{ kind: "unexpected" | "unclosed"; at: number;
 export const UNCLOSED = "`{` is never closed";
 
 export function toReadableProblem(file: string, text: string, raw: RawProblem): SymbiProblem {
-  if (raw.kind === "unclosed") return symbiProblemAt(file, text, raw.at, UNCLOSED, "write the `}` that ends this block");
+  if (raw.kind === "unclosed") return symbiProblemAt({ file, text }, raw.at, UNCLOSED, "write the `}` that ends this block");
   const { word, shown } = foundAt(text, raw.at);
   const words = literals(raw.expected).filter((one) => /^[a-z]/.test(one));
   const meant = word === null || word.length < 2 ? null : suggestNearest(word, words);
   const expected = summed(raw.expected);
   const detail = expected.length === 0 ? `${shown} cannot stand here` : `expected ${listed(expected)}, found ${shown}`;
   const hint = meant?.startsWith("did you mean") === true ? meant : odd(text, raw.at);
-  return symbiProblemAt(file, text, raw.at, detail, hint);
+  return symbiProblemAt({ file, text }, raw.at, detail, hint);
 }
 
 const literals = (expected: readonly Expectation[]): readonly string[] => [

@@ -4,7 +4,7 @@
  * Y-7 a body that does nothing but return one call names the agent's task. Y-7 any other body is the agent's written procedure: laid out in one way, without
  * comments, with the functions and types that it uses, and delimited from the rest of the instructions.
  */
-import { type CheckedBody, checkBodies } from "./bodies.ts";
+import { type CheckedBody, checkBodies, type Doubt, type NamedFunction } from "./bodies.ts";
 import { layOutTokens } from "./format.ts";
 import { assignRoles, type Roles } from "./roles.ts";
 import { symbiTokens, type Token } from "./tokens.ts";
@@ -12,15 +12,12 @@ import type { AgentBlock, Block, File, FunctionBlock, WithBlock } from "./tree.t
 import type { Types } from "./types.ts";
 import type { Report } from "./values.ts";
 
-export type NamedFunction = Readonly<{ name: string; at: number }>;
-export type Doubt = Readonly<{ at: number; detail: string; hint: string }>;
 export type Procedure = Readonly<{
   /** Of its first body. */
   at: number;
   text: string;
   /** Calls of what the file does not have: tools of the agent, or work that the model does by itself. */
   calls: readonly NamedFunction[];
-  /** What is probably wrong, and not certainly. */
   doubts: readonly Doubt[];
 }>;
 
@@ -45,13 +42,13 @@ export function readBodies(tree: File, text: string, types: Types, report: Repor
       for (const { name } of [...own, ...shared])
         if (tools.some((tool) => tool.name === name.text))
           report(name.at, `function \`${name.text}\` is named like a tool of agent \`${block.name.text}\``, "give it another name");
-      const task = taskOf(block, withs, own, shared, report);
+      const task = readTask({ block, withs, own, shared, report });
       if (task !== null) return { task, procedure: null };
       const [first] = [...own, ...withs];
       if (first === undefined) return { task: null, procedure: null };
       const checked = checkBodies({ agent: block, body: withs[0]?.body ?? null, own, shared, types, report });
       for (const one of checked.functions) called.add(one);
-      return { task: null, procedure: procedureOf(first.at, withs[0]?.body ?? null, own, checked, written) };
+      return { task: null, procedure: writeProcedure({ at: first.at, body: withs[0]?.body ?? null, own, checked }, written) };
     },
     tellUncalled() {
       for (const one of shared)
@@ -66,14 +63,16 @@ export function readBodies(tree: File, text: string, types: Types, report: Repor
   };
 }
 
-/** Y-7. */
-function taskOf(
-  block: AgentBlock,
-  withs: readonly WithBlock[],
-  own: readonly FunctionBlock[],
-  shared: readonly FunctionBlock[],
-  report: Report,
-): string | null {
+type TaskParts = Readonly<{
+  block: AgentBlock;
+  withs: readonly WithBlock[];
+  own: readonly FunctionBlock[];
+  shared: readonly FunctionBlock[];
+  report: Report;
+}>;
+
+/** Y-7 a body that only returns one call names the agent's task; null for any other body. */
+function readTask({ block, withs, own, shared, report }: TaskParts): string | null {
   const [only, second] = [...withs, ...own];
   if (only === undefined || second !== undefined) return null;
   if (only.kind === "function" && (only.params.length > 0 || only.returns !== null)) return null;
@@ -96,7 +95,9 @@ const INTRODUCTION =
   "Your procedure stands below, in the language of agent files. Carry it out step by step. No program runs it: where it calls one of your tools, call that tool; " +
   "whatever else it calls you do yourself, as its name says. What it returns is your answer.";
 
-function procedureOf(at: number, body: Block | null, own: readonly FunctionBlock[], checked: CheckedBody, written: Writer): Procedure {
+type ProcedureParts = Readonly<{ at: number; body: Block | null; own: readonly FunctionBlock[]; checked: CheckedBody }>;
+
+function writeProcedure({ at, body, own, checked }: ProcedureParts, written: Writer): Procedure {
   const pieces = [
     ...checked.types.map((one) => written.item(one.at)),
     ...[...checked.functions, ...own].map((one) => written.upTo(one.at, one.body.open)),

@@ -22,125 +22,135 @@ export type Roles = Readonly<{
 type Sets = { readonly [K in keyof Roles]: Set<number> };
 
 export function assignRoles(tree: File, tokens: readonly Token[]): Roles {
-  const sets: Sets = {
-    blocks: new Set(),
-    tops: new Set(tree.items.map((item) => item.at)),
-    lines: new Set(),
-    items: new Set(),
-    soft: new Set(),
-    tight: new Set(),
-    tightAfter: new Set(),
-    ends: new Set(),
-  };
-  const signs = tokens.filter((t) => t.kind !== "comment");
-  for (const [i, sign] of signs.entries()) {
-    const next = signs[i + 1];
-    if (next === undefined || sets.tops.has(next.at)) sets.ends.add(sign.at);
-  }
-  const placeOf = new Map(signs.map((sign, i) => [sign.at, i]));
-  const after = (at: number): Token | undefined => signs[(placeOf.get(at) ?? signs.length) + 1];
+  const marker = new RoleMarker(tree, tokens);
   const left: unknown[] = [...tree.items];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (typeof next !== "object" || next === null) continue;
-    if (isNode(next)) mark(next, sets, after, signs, placeOf);
+    if (isNode(next)) marker.mark(next);
     for (const value of Object.values(next)) if (typeof value === "object" && value !== null) left.push(value);
   }
-  return sets;
+  return marker.sets;
 }
 
 const isNode = (value: object): value is AnyNode => "kind" in value && "at" in value;
 
-function mark(
-  node: AnyNode,
-  sets: Sets,
-  after: (at: number) => Token | undefined,
-  signs: readonly Token[],
-  placeOf: ReadonlyMap<number, number>,
-): void {
-  if ("open" in node) sets.blocks.add(node.open);
-  switch (node.kind) {
-    case "agent":
-    case "function": {
-      const bracket = after(node.name.at);
-      if (bracket?.text === "(") sets.tight.add(bracket.at);
-      for (const one of node.kind === "agent" ? node.members : []) sets.lines.add(one.at);
-      for (const one of node.params) sets.items.add(one.at);
-      break;
+class RoleMarker {
+  readonly sets: Sets;
+  readonly #signs: readonly Token[];
+  readonly #placeOf: ReadonlyMap<number, number>;
+
+  constructor(tree: File, tokens: readonly Token[]) {
+    const tops = new Set(tree.items.map((item) => item.at));
+    const signs = tokens.filter((t) => t.kind !== "comment");
+    const ends = new Set<number>();
+    for (const [i, sign] of signs.entries()) {
+      const next = signs[i + 1];
+      if (next === undefined || tops.has(next.at)) ends.add(sign.at);
     }
-    case "metadata":
-    case "schedule":
-    case "webhook":
-    case "memory":
-    case "channel":
-    case "section":
-      for (const one of node.entries) sets.lines.add(one.at);
-      break;
-    case "policy":
-      for (const one of node.rules) sets.lines.add(one.at);
-      break;
-    case "rule":
-      if (node.condition !== null) softBefore(node.condition.at, "if");
-      break;
-    case "block":
-      for (const one of node.statements) sets.lines.add(one.at);
-      break;
-    case "match":
-      for (const one of node.arms) sets.lines.add(one.at);
-      break;
-    case "with":
-      for (const one of node.settings) sets.soft.add(one.at);
-      break;
-    case "record":
-    case "instance":
-    case "struct":
-      for (const one of node.fields) sets.items.add(one.at);
-      break;
-    case "variant": {
-      const bracket = after(node.name.at);
-      if (bracket !== undefined) sets.tight.add(bracket.at);
-      break;
-    }
-    case "member":
-      sets.soft.add(node.stepAt);
-      break;
-    case "named-type":
-      angles(node);
-      break;
-    case "unary":
-      if (node.op !== "not") sets.tightAfter.add(node.at);
-      break;
-    case "binary":
-      sets.soft.add(node.opAt);
-      break;
-    case "call":
-    case "index":
-      sets.tight.add(node.stepAt);
-      break;
-    default:
-      break;
+    this.#signs = signs;
+    this.#placeOf = new Map(signs.map((sign, i) => [sign.at, i]));
+    this.sets = {
+      blocks: new Set(),
+      tops,
+      lines: new Set(),
+      items: new Set(),
+      soft: new Set(),
+      tight: new Set(),
+      tightAfter: new Set(),
+      ends,
+    };
   }
 
-  function softBefore(at: number, word: string): void {
-    for (let i = (placeOf.get(at) ?? 0) - 1; i >= 0; i -= 1) {
-      const sign = signs[i];
-      if (sign?.text === word) sets.soft.add(sign.at);
+  mark(node: AnyNode): void {
+    if ("open" in node) this.sets.blocks.add(node.open);
+    switch (node.kind) {
+      case "agent":
+      case "function": {
+        const bracket = this.#after(node.name.at);
+        if (bracket?.text === "(") this.sets.tight.add(bracket.at);
+        for (const one of node.kind === "agent" ? node.members : []) this.sets.lines.add(one.at);
+        for (const one of node.params) this.sets.items.add(one.at);
+        break;
+      }
+      case "metadata":
+      case "schedule":
+      case "webhook":
+      case "memory":
+      case "channel":
+      case "section":
+        for (const one of node.entries) this.sets.lines.add(one.at);
+        break;
+      case "policy":
+        for (const one of node.rules) this.sets.lines.add(one.at);
+        break;
+      case "rule":
+        if (node.condition !== null) this.#softBefore(node.condition.at, "if");
+        break;
+      case "block":
+        for (const one of node.statements) this.sets.lines.add(one.at);
+        break;
+      case "match":
+        for (const one of node.arms) this.sets.lines.add(one.at);
+        break;
+      case "with":
+        for (const one of node.settings) this.sets.soft.add(one.at);
+        break;
+      case "record":
+      case "instance":
+      case "struct":
+        for (const one of node.fields) this.sets.items.add(one.at);
+        break;
+      case "variant": {
+        const bracket = this.#after(node.name.at);
+        if (bracket !== undefined) this.sets.tight.add(bracket.at);
+        break;
+      }
+      case "member":
+        this.sets.soft.add(node.stepAt);
+        break;
+      case "named-type":
+        this.#angles(node);
+        break;
+      case "unary":
+        if (node.op !== "not") this.sets.tightAfter.add(node.at);
+        break;
+      case "binary":
+        this.sets.soft.add(node.opAt);
+        break;
+      case "call":
+      case "index":
+        this.sets.tight.add(node.stepAt);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #after(at: number): Token | undefined {
+    return this.#signs[(this.#placeOf.get(at) ?? this.#signs.length) + 1];
+  }
+
+  #softBefore(at: number, word: string): void {
+    for (let i = (this.#placeOf.get(at) ?? 0) - 1; i >= 0; i -= 1) {
+      const sign = this.#signs[i];
+      if (sign?.text === word) this.sets.soft.add(sign.at);
       if (sign?.text !== "(") return;
     }
   }
 
   /** `List<String>`. */
-  function angles({ name, args }: NamedType): void {
+  #angles({ name, args }: NamedType): void {
     if (args.length === 0) return;
     let depth = 0;
-    for (let i = (placeOf.get(name.at) ?? 0) + 1; i < signs.length; i += 1) {
-      const sign = signs[i];
+    for (let i = (this.#placeOf.get(name.at) ?? 0) + 1; i < this.#signs.length; i += 1) {
+      const sign = this.#signs[i];
       if (sign?.text === "<") {
-        sets.tight.add(sign.at);
-        sets.tightAfter.add(sign.at);
+        this.sets.tight.add(sign.at);
+        this.sets.tightAfter.add(sign.at);
         depth += 1;
       } else if (sign?.text === ">") {
         depth -= 1;
-        sets.tight.add(sign.at);
+        this.sets.tight.add(sign.at);
         if (depth === 0) return;
       }
     }

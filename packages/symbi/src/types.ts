@@ -35,61 +35,99 @@ export type Types = Readonly<{
   tellUnused(): void;
 }>;
 
-export function readTypes(declared: readonly TypeDeclaration[], report: Report): Types {
-  const byName = new Map<string, TypeDeclaration>();
-  const used = new Set<string>();
-  const told = new Set<TypeNode>();
-  /** Of the type that is being written out: one that names another twice, which names another twice, has no end in practice. */
-  let size = 0;
-  for (const one of declared) {
-    const { text, at } = one.name;
-    if (Object.hasOwn(PLAIN, text) || Object.hasOwn(GENERIC, text)) report(at, `\`${text}\` is a type already`, "give it another name");
-    else if (byName.has(text)) report(at, `type \`${text}\` is declared twice`, "rename one of them");
-    else byName.set(text, one);
+export const readTypes = (declared: readonly TypeDeclaration[], report: Report): Types => new DeclaredTypes(declared, report);
+
+class DeclaredTypes implements Types {
+  readonly #report: Report;
+  readonly #byName = new Map<string, TypeDeclaration>();
+  readonly #used = new Set<string>();
+  readonly #told = new Set<TypeNode>();
+  /** Named types written out so far: one that names another twice, which names another twice, has no end in practice. */
+  #size = 0;
+
+  constructor(declared: readonly TypeDeclaration[], report: Report) {
+    this.#report = report;
+    for (const one of declared) {
+      const { text, at } = one.name;
+      if (Object.hasOwn(PLAIN, text) || Object.hasOwn(GENERIC, text)) report(at, `\`${text}\` is a type already`, "give it another name");
+      else if (this.#byName.has(text)) report(at, `type \`${text}\` is declared twice`, "rename one of them");
+      else this.#byName.set(text, one);
+    }
   }
 
-  function wrong(type: TypeNode, at: number, detail: string, hint: string, rests?: "on absence"): null {
-    if (!told.has(type)) report(at, detail, hint, rests);
-    told.add(type);
+  schemaOf(type: TypeNode): JsonObject | null {
+    this.#size = 0;
+    return this.#writeType(type);
+  }
+
+  fieldsOf(fields: readonly (Field | Param)[]): JsonObject | null {
+    this.#size = 0;
+    return this.#writeFields(fields);
+  }
+
+  find(name: string): TypeDeclaration | null | undefined {
+    this.#used.add(name);
+    return this.#byName.get(name) ?? (Object.hasOwn(PLAIN, name) || Object.hasOwn(GENERIC, name) ? null : undefined);
+  }
+
+  tellUnused(): void {
+    for (const { name, type } of this.#byName.values()) {
+      if (this.#used.has(name.text)) continue;
+      this.#size = 0;
+      this.#writeType(type, [name.text]);
+      this.#report(
+        name.at,
+        `type \`${name.text}\` is used by nothing`,
+        "take it out, or use it: as a parameter of an agent, as what one returns, or in a body",
+        "on absence",
+      );
+    }
+  }
+
+  /** Reports each type once. */
+  #wrong(type: TypeNode, ...problem: Parameters<Report>): null {
+    if (!this.#told.has(type)) this.#report(...problem);
+    this.#told.add(type);
     return null;
   }
 
-  function schemaOf(type: TypeNode, within: readonly string[] = []): JsonObject | null {
-    if (type.kind === "struct") return fieldsOf(type.fields, within);
+  #writeType(type: TypeNode, within: readonly string[] = []): JsonObject | null {
+    if (type.kind === "struct") return this.#writeFields(type.fields, within);
     const { text, at } = type.name;
     const places = GENERIC[text];
-    if (places !== undefined && Object.hasOwn(GENERIC, text)) return genericOf(type, places, within);
-    if (type.args.length > 0) return wrong(type, at, `\`${text}\` takes no types in \`<>\``, "List, Option and Map do");
+    if (places !== undefined && Object.hasOwn(GENERIC, text)) return this.#genericOf(type, places, within);
+    if (type.args.length > 0) return this.#wrong(type, at, `\`${text}\` takes no types in \`<>\``, "List, Option and Map do");
     const plain = Object.hasOwn(PLAIN, text) ? PLAIN[text] : undefined;
     if (plain !== undefined) return plain;
-    const own = byName.get(text);
+    const own = this.#byName.get(text);
     if (own === undefined)
-      return wrong(
+      return this.#wrong(
         type,
         at,
         `there is no type \`${text}\``,
-        suggestNearest(text, [...byName.keys(), ...Object.keys(PLAIN), ...Object.keys(GENERIC)]),
+        suggestNearest(text, [...this.#byName.keys(), ...Object.keys(PLAIN), ...Object.keys(GENERIC)]),
         "on absence",
       );
-    used.add(text);
-    size += 1;
-    if (size > MOST_NAMED)
-      return size > MOST_NAMED + 1
+    this.#used.add(text);
+    this.#size += 1;
+    if (this.#size > MOST_NAMED)
+      return this.#size > MOST_NAMED + 1
         ? null // told
-        : wrong(
+        : this.#wrong(
             type,
             at,
             `type \`${text}\` stands here too often to be written out`,
             `types within types are at most ${MOST_NAMED} in all`,
           );
-    if (within.includes(text)) return wrong(type, at, `type \`${text}\` contains itself`, "an answer has an end: say how deep it goes");
-    return schemaOf(own.type, [...within, text]);
+    if (within.includes(text))
+      return this.#wrong(type, at, `type \`${text}\` contains itself`, "an answer has an end: say how deep it goes");
+    return this.#writeType(own.type, [...within, text]);
   }
 
-  function genericOf(type: Extract<TypeNode, { kind: "named-type" }>, places: number, within: readonly string[]): JsonObject | null {
+  #genericOf(type: Extract<TypeNode, { kind: "named-type" }>, places: number, within: readonly string[]): JsonObject | null {
     const { text, at } = type.name;
     if (type.args.length !== places && !(text === "Result" && type.args.length === 2))
-      return wrong(
+      return this.#wrong(
         type,
         at,
         `\`${text}\` takes ${places === 1 ? "one type" : "two types"} in \`<>\``,
@@ -97,20 +135,21 @@ export function readTypes(declared: readonly TypeDeclaration[], report: Report):
       );
     const [first, second] = type.args;
     if (first === undefined) return null;
-    if (text === "Result") return resultOf(first, second, within);
+    if (text === "Result") return this.#resultOf(first, second, within);
     if (text !== "Map") {
-      const of = schemaOf(first, within);
+      const of = this.#writeType(first, within);
       return of === null ? null : OPTIONAL.includes(text) ? { anyOf: [of, { type: "null" }] } : { type: "array", items: of };
     }
-    const key = schemaOf(first, within);
-    if (key !== null && key["type"] !== "string") return wrong(type, first.at, "the first type of a Map is String", "write Map<String, …>");
-    const of = second === undefined ? null : schemaOf(second, within);
+    const key = this.#writeType(first, within);
+    if (key !== null && key["type"] !== "string")
+      return this.#wrong(type, first.at, "the first type of a Map is String", "write Map<String, …>");
+    const of = second === undefined ? null : this.#writeType(second, within);
     return of === null ? null : { type: "object", additionalProperties: of };
   }
 
   /** `{ "ok": … }` or `{ "error": … }`, which is a text unless its type is said. */
-  function resultOf(ok: TypeNode, error: TypeNode | undefined, within: readonly string[]): JsonObject | null {
-    const [good, bad] = [schemaOf(ok, within), error === undefined ? { type: "string" } : schemaOf(error, within)];
+  #resultOf(ok: TypeNode, error: TypeNode | undefined, within: readonly string[]): JsonObject | null {
+    const [good, bad] = [this.#writeType(ok, within), error === undefined ? { type: "string" } : this.#writeType(error, within)];
     const only = (name: string, of: JsonObject): JsonObject => ({
       type: "object",
       properties: { [name]: of },
@@ -120,48 +159,20 @@ export function readTypes(declared: readonly TypeDeclaration[], report: Report):
     return good === null || bad === null ? null : { anyOf: [only("ok", good), only("error", bad)] };
   }
 
-  function fieldsOf(fields: readonly (Field | Param)[], within: readonly string[] = []): JsonObject | null {
+  #writeFields(fields: readonly (Field | Param)[], within: readonly string[] = []): JsonObject | null {
     const properties = new Map<string, JsonObject>();
     const required: string[] = [];
     let good = true;
     for (const field of fields) {
       const { text, at } = field.name;
-      if (properties.has(text)) report(at, `\`${text}\` is declared twice`, "rename one of them");
-      const schema = schemaOf(field.type, within);
+      if (properties.has(text)) this.#report(at, `\`${text}\` is declared twice`, "rename one of them");
+      const schema = this.#writeType(field.type, within);
       good = good && schema !== null && !properties.has(text);
       properties.set(text, schema ?? {});
       if (field.kind === "param" || !field.optional) required.push(text);
     }
     return good ? { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false } : null;
   }
-
-  return {
-    schemaOf: (type) => {
-      size = 0;
-      return schemaOf(type);
-    },
-    fieldsOf: (fields) => {
-      size = 0;
-      return fieldsOf(fields);
-    },
-    find: (name) => {
-      used.add(name);
-      return byName.get(name) ?? (Object.hasOwn(PLAIN, name) || Object.hasOwn(GENERIC, name) ? null : undefined);
-    },
-    tellUnused() {
-      for (const { name, type } of byName.values()) {
-        if (used.has(name.text)) continue;
-        size = 0;
-        schemaOf(type, [name.text]);
-        report(
-          name.at,
-          `type \`${name.text}\` is used by nothing`,
-          "take it out, or use it: as a parameter of an agent, as what one returns, or in a body",
-          "on absence",
-        );
-      }
-    },
-  };
 }
 
 /** A text is what an agent answers with anyway. */

@@ -1,13 +1,12 @@
 /**
- * Which model an agent is run on, and who said so: its own definition, a default of the project, a person for one session, or nobody.
+ * The model that an agent runs on, and its source: the definition, a default of the project, a choice for one session, or the built-in default.
  *
  * M-19 The model of a session can be chosen by name for that session: it wins over the definition.
  */
 import { chooseTokenizer, copyFrozen, digestJson, type Fallback, FaultError, type Hash, type JsonObject } from "../vocab/index.ts";
-import { type Agent, checkModelName, NO_MODEL_NAMED, refuseUnpricedLimit } from "./define-agent.ts";
-
-/** `agent`: its definition names it. `project`: the default of the project or runtime. `session`: chosen for a session. `built-in`: nobody named one. */
-export type ModelSource = "agent" | "project" | "session" | "built-in";
+import type { Agent, ModelSource } from "./agent.ts";
+import { refuseUnpricedLimit } from "./agent-prices.ts";
+import { checkModelName, NO_MODEL_NAMED } from "./model-name.ts";
 
 /** Who named the model, in lists. */
 export const MODEL_SOURCES: Readonly<Record<ModelSource, string>> = {
@@ -24,7 +23,7 @@ export const MODEL_SETTINGS: Readonly<Record<ModelSource, string>> = {
   "built-in": "neither the agent nor the project names one: `[models] default` in orgate.toml does for all agents",
 };
 
-/** Every agent that names no model, on this one. */
+/** Puts an agent that names no model on this one. */
 export const withDefaultModel = (agent: Agent, model: string | null): Agent =>
   model === null || agent.modelSource !== "built-in" ? agent : onAnotherModel(agent, model, "project");
 
@@ -34,7 +33,7 @@ export const withChosenModel = (agent: Agent, model: string | null): Agent =>
     ? agent
     : onAnotherModel(agent, model, "session");
 
-/** Its fallbacks still stand in. Prices, tokenizer and options are those of the other model: a reservation at another model's price would be wrong. */
+/** The fallbacks stay. Prices, tokenizer and options are those of the other model: a reservation at another model's price would be wrong. */
 function onAnotherModel(agent: Agent, model: string, modelSource: ModelSource): Agent {
   const where = `agent \`${agent.name}\``;
   checkModelName(model, where);
@@ -63,5 +62,5 @@ function optionsOn({ definition, model: own, modelOptions }: Agent, model: strin
 }
 const providerOf = (model: string): string => model.split("/")[0] ?? "";
 
-/** What only the offline model reads of `modelOptions`. */
+/** Fields of `modelOptions` that only the offline model reads. */
 export const OFFLINE_OPTIONS: readonly string[] = ["rules", "author", "delayMs", "log"];

@@ -1,26 +1,15 @@
 /**
- * What an agent's own file brings beside its definition: policies about it, a label for all that its tools bring, and what it says beside.
+ * The parts of an agent's own file beside its definition: policies about it and labels for every output of its tools.
  * Rule: Y-4.
  */
 import { digestJson, type Hash, type JsonObject, type Label } from "../vocab/index.ts";
-import type { Agent } from "./define-agent.ts";
-
-/** Cedar about this one agent. `path` and `name` are the file's: its lines are the file's lines. */
-export type AgentPolicies = Readonly<{
-  path: string;
-  name: string;
-  agent: string;
-  text: string;
-  shadow: boolean;
-  /** Each policy of `text` as it stands there, in order, with its whole id. */
-  pieces: readonly Readonly<{ id: string; text: string }>[];
-}>;
+import type { Agent, AgentPolicies } from "./agent.ts";
 
 export type AgentFile = Readonly<{
   policies: readonly AgentPolicies[];
-  /** What every output of its tools carries beside what the tools say. */
+  /** Added to the labels of every tool. */
   labels: readonly Label[];
-  /** Everything that the file says. Asked for by whoever wants the digest. */
+  /** The whole content of the file, read only for the digest. */
   basis: JsonObject;
 }>;
 

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_LIMITS, digest, FaultError, type Json } from "../vocab/index.ts";
-import { type AgentDefinition, defineAgent, equipAgent, isAgent, refuseUnpricedLimit } from "./define-agent.ts";
+import type { AgentDefinition } from "./agent.ts";
+import { refuseUnpricedLimit } from "./agent-prices.ts";
+import { defineAgent, equipAgent, isAgent } from "./define-agent.ts";
 import { defineMiddleware } from "./define-middleware.ts";
 import { defineTool } from "./define-tool.ts";
 import { PRICE_TABLE } from "./price-table.ts";

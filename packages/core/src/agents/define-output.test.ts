@@ -2,7 +2,8 @@ import { hash as nodeHash } from "node:crypto";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import { digest, type Hash, type Json } from "../vocab/index.ts";
-import { type Agent, defineAgent } from "./define-agent.ts";
+import type { Agent } from "./agent.ts";
+import { defineAgent } from "./define-agent.ts";
 import { checkBySpec, readRunOutput, toOutputSpec } from "./define-output.ts";
 import { defineTool } from "./define-tool.ts";
 

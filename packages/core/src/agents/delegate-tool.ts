@@ -4,8 +4,8 @@
  */
 import * as z from "zod";
 import { DELEGATE, type JsonObject, type Tool } from "../vocab/index.ts";
+import type { Agent } from "./agent.ts";
 import { knowledgeTools } from "./agent-knowledge.ts";
-import type { Agent } from "./define-agent.ts";
 import { defineTool } from "./define-tool.ts";
 
 const amount = z.int().min(1).optional();

@@ -1,3 +1,4 @@
+export type * from "./agent.ts";
 export type { ContextDefinition } from "./agent-context.ts";
 export {
   type KnowledgeDefinition,
@@ -9,12 +10,12 @@ export {
 export {
   MODEL_SETTINGS,
   MODEL_SOURCES,
-  type ModelSource,
   OFFLINE_OPTIONS,
   withChosenModel,
   withDefaultModel,
 } from "./agent-model.ts";
-export { type AgentFile, type AgentPolicies, withAgentFile } from "./agent-policies.ts";
+export { type AgentFile, withAgentFile } from "./agent-policies.ts";
+export { refuseUnpricedLimit } from "./agent-prices.ts";
 export type { MissingServer } from "./agent-servers.ts";
 export * from "./define-agent.ts";
 export { checkMiddleware, defineMiddleware, type MiddlewareDefinition } from "./define-middleware.ts";
@@ -31,7 +32,7 @@ export {
 export * from "./define-tool.ts";
 export { delegateTool, listAgentTools } from "./delegate-tool.ts";
 export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts";
-export { isModelName } from "./model-name.ts";
+export { checkModelName, DEFAULT_MODEL, isModelName, NO_MODEL_NAMED } from "./model-name.ts";
 export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
 export type { ProjectText } from "./project-text.ts";
 export { type FromJsonSchema, fromJsonSchema } from "./schemas/json-schema.ts";

@@ -17,7 +17,7 @@ import { type AgentDifferences, compareSides, type DecisionChange, type DiffSide
 import { policyFolderPath } from "../policies/policies.ts";
 import { readCases } from "../policies/policy-cases.ts";
 import { type FolderLoad, tryLoadFolder } from "../policies/policy-load.ts";
-import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../project/project-agents.ts";
+import { type LoadedProject, loadManifests, loadProject } from "../project/load.ts";
 import { openCalendar } from "../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../schedules/declaring.ts";
 import { type ArtifactKind, artifactKind, MAX_ARTIFACT, SHELL, whyNotAuthored } from "./artifact.ts";
@@ -53,7 +53,7 @@ export async function tryArtifact(config: Config, artifact: Artifact, env: Env, 
     kind: "fit",
     path,
     artifact: artifactKind(path) ?? "dsl",
-    agents: looked.project.sources.flatMap(({ symbi }) => (symbi.file === path ? symbi.agents.map(({ name }) => name) : [])),
+    agents: looked.project.sources.flatMap(({ symbi }) => (symbi?.file === path ? symbi.agents.map(({ name }) => name) : [])),
     warnings: looked.warnings.filter(({ file }) => file === path),
     sides: looked.side === null ? null : { before: before?.side ?? null, after: looked.side },
   };
@@ -105,7 +105,7 @@ function findingsOf(error: FaultError, root: string): readonly Finding[] {
 
 type Loaded = Readonly<{
   config: Config;
-  project: ProjectAgents;
+  project: LoadedProject;
   agents: readonly Agent[];
   loading: FolderLoad;
   side: DiffSide | null;
@@ -113,7 +113,7 @@ type Loaded = Readonly<{
 }>;
 
 async function loaded(config: Config, env: Env, collect: ((problems: readonly SymbiProblem[]) => void) | null): Promise<Loaded> {
-  const project = await loadProjectAgents(config, "wanted", env, null, collect);
+  const project = await loadProject(config, { env, ask: null, collect });
   await project.mcp?.hub.close(); // nothing is called here
   const agents = project.agents.map(({ agent }) => agent);
   const options = { place: policyFolderPath(config), agents, groups: config.groups, surface: "shell" as Surface, gaps: project.gaps };
@@ -131,10 +131,10 @@ function judge(
   constraints: Constraints,
   env: Env,
 ): readonly Finding[] {
-  const manifests = manifestsOf(config, env, null);
+  const manifests = loadManifests(config, env, null);
   const own = manifests.problems.filter(({ file }) => file === `${config.root}/${path}`);
   if (own.length > 0) return own.map(({ line, column, detail, hint }) => ({ file: path, line, column, detail, hint }));
-  const sources = { config, agents: project.agents, symbi: project.sources.map(({ symbi }) => symbi), owner: SHELL };
+  const sources = { config, agents: project.agents, files: project.sources, owner: SHELL };
   readSchedules(sources, openCalendar()); // these two throw, with the place of what is wrong
   readWebhooks(sources);
   const policies: readonly LoadedPolicy[] = loading.kind === "loaded" ? loading.loaded.policies.filter(({ file }) => file === path) : [];
@@ -142,7 +142,7 @@ function judge(
   const byName = new Map([...manifests.tools].map(([name, { manifest }]) => [name, manifest]));
   const manifest = manifests.read.manifests.find(({ shown }) => shown === path);
   const ground = { constraints, manifests: byName, policies, calendar: openCalendar(), now: Date.now() };
-  const symbi = project.sources.find(({ symbi: one }) => one.file === path)?.symbi ?? null;
+  const symbi = project.sources.find(({ symbi: one }) => one?.file === path)?.symbi ?? null;
   const drafted = symbi === null ? [] : agents.filter(({ name }) => symbi.agents.some((one) => one.name === name));
   return [
     ...checkPolicyConstraints(policies, { constraints, tools, warnings: warnings.filter(({ file }) => file === path) }),
@@ -161,7 +161,7 @@ function judge(
   ];
 }
 
-function takesName({ shown, contract }: ManifestFile, { desk }: ProjectAgents): readonly Finding[] {
+function takesName({ shown, contract }: ManifestFile, { desk }: LoadedProject): readonly Finding[] {
   const { name } = contract.manifest.tool;
   return TAKEN.has(name) || desk.tools.some((tool) => tool.name === name)
     ? [

@@ -15,7 +15,11 @@ import { COORDINATOR } from "./tools.ts";
 type Found = Readonly<{ agent: Agent; file: string }>;
 const LIMITS = { iterations: 10, tokens: 50_000, turnMs: 120_000 } as const;
 
-export function withCoordinator(agents: readonly Found[], middleware: Middleware, config: Pick<Config, "coordinator">): readonly Found[] {
+export function withCoordinator<A extends Found>(
+  agents: readonly A[],
+  middleware: Middleware,
+  config: Pick<Config, "coordinator">,
+): readonly A[] {
   const others = agents.map(({ agent }) => agent.name).filter((name) => name !== COORDINATOR && name !== ORCHESTRATOR);
   return agents.map((found) => {
     if (found.agent.model === ORCHESTRATOR_MODEL) return conducting(found, others);
@@ -38,7 +42,7 @@ export function withCoordinator(agents: readonly Found[], middleware: Middleware
   });
 }
 
-const conducting = (found: Found, others: readonly string[]): Found => {
+const conducting = <A extends Found>(found: A, others: readonly string[]): A => {
   const { definition } = found.agent;
   const members = others.filter((name) => name !== found.agent.name && name !== SHELL);
   return definition.delegates?.length ? found : { ...found, agent: defineAgent({ ...definition, delegates: members }) };

@@ -4,7 +4,7 @@ import { type ApprovalId, type CallKey, epoch, type SessionId, type ToolContext 
 import { afterEach, expect, test } from "vitest";
 import { readProject } from "../config/project-toml.ts";
 import { projectScheduleSchema } from "../config/schedule-schema.ts";
-import { loadProjectAgents } from "../project/project-agents.ts";
+import { loadProject } from "../project/load.ts";
 import { openCalendar } from "../schedules/calendar.ts";
 import { toScheduleSpec } from "../schedules/declaring.ts";
 import { getScheduleStore } from "../schedules/index.ts";
@@ -297,7 +297,7 @@ test("W-36 an answer that is labelled beyond untrusted stays in its session", as
 
 test("W-37 without a server the tools are there by name and do nothing", async () => {
   const desk = await opened();
-  const { agents, desk: idle } = await loadProjectAgents(readProject(desk.folder));
+  const { agents, desk: idle } = await loadProject(readProject(desk.folder));
   expect(agents.find(({ agent }) => agent.name === COORDINATOR)?.agent.tools).toHaveLength(11);
   for (const tool of idle.tools) {
     const run = tool.run({ agent: "clerk", session: "s_1", of: "clerk", breaker: "tool:x", to: "open", input: "x" }, {
@@ -310,8 +310,7 @@ test("W-37 without a server the tools are there by name and do nothing", async (
 
 test("W-37 its limits are 10, 50,000 and 120 s, its file's before those, and what orgate.toml says before both; it delegates to all the others", async () => {
   const desk = await opened("[coordinator]\niterations = 4\n");
-  const load = async () =>
-    (await loadProjectAgents(readProject(desk.folder))).agents.find(({ agent }) => agent.name === COORDINATOR)?.agent;
+  const load = async () => (await loadProject(readProject(desk.folder))).agents.find(({ agent }) => agent.name === COORDINATOR)?.agent;
   expect((await load())?.limits).toMatchObject({ iterations: 4, tokens: 50_000, turnMs: 120_000 });
   expect((await load())?.delegates).toEqual(["clerk", "other"]);
   const file = join(desk.folder, "agents/coordinator.toml");

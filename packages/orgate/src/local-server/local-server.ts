@@ -2,13 +2,15 @@
  * The local server of a shell: in this process, on a free port of this machine, for one person with a key that is only in memory.
  * Rule: S-2.
  */
+
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Given, Screen } from "@orgate/shell/terminal";
 import { shorten, visible } from "@orgate/shell/terminal";
 import { personOf, projectOf } from "../cli/commands/project/project.ts";
-import { loadedFor, openServing } from "../cli/commands/project/serving.ts";
+import { openServing } from "../cli/commands/project/serving.ts";
 import type { AskHidden } from "../identity/secrets.ts";
 import type { Log } from "../operations/logs.ts";
+import { loadRunnableProject } from "../project/load.ts";
 import type { Identity } from "../server/identity/auth.ts";
 import type { Access, IncomingRequest } from "../server/identity/authentication.ts";
 
@@ -16,7 +18,7 @@ export type LocalServer = Readonly<{ url: string; token: string; name: string; c
 
 export async function startLocalServer(given: Given, screen: Screen, ask: AskHidden): Promise<LocalServer> {
   const config = { ...projectOf(given), allowShell: given.flag("allow-shell") };
-  const loaded = await loadedFor(config, given.env, "shell", ask);
+  const loaded = await loadRunnableProject(config, { env: given.env, surface: "shell", ask });
   const token = randomBytes(32).toString("base64url");
   const log = logAside(screen.aside);
   const served = await openServing(given, screen, {

@@ -12,3 +12,5 @@ export type OperationResult = Readonly<
 
 export const json = (value: unknown): OperationResult => ({ kind: "json", value });
 export const provisional = (value: unknown): OperationResult => ({ kind: "json", value, isProvisional: true });
+/** The reply to an intent. Provisional while nobody has taken it from the inbox: asked again with the same key, its entry is there. */
+export const intentResult = (sent: Readonly<{ entry: unknown }>): OperationResult => (sent.entry === null ? provisional(sent) : json(sent));

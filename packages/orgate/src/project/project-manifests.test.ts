@@ -8,8 +8,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { openProject } from "../config/project-toml.ts";
 import { openPolicies } from "../policies/policies.ts";
 import { mustHaveSkills } from "./agent-settings.ts";
+import { loadProject } from "./load.ts";
 import { readProjectManifests } from "./manifest-source.ts";
-import { loadProjectAgents } from "./project-agents.ts";
 import { manifestTools, projectManifests } from "./project-manifests.ts";
 
 const closing: string[] = [];
@@ -70,7 +70,7 @@ describe("files", () => {
 describe("tools of a project", () => {
   test("T-25 an agent names a manifest's tool as it names any other", async () => {
     const root = project({ "tools/echo.clad.toml": ECHO, "agents/ops.toml": AGENT });
-    const { agents } = await loadProjectAgents(openProject(root, root));
+    const { agents } = await loadProject(openProject(root, root));
     const tool = agents[0]?.agent.tools.find((t) => t.name === "echo");
     expect(tool).toMatchObject({
       version: "1.0.0",
@@ -85,7 +85,7 @@ describe("tools of a project", () => {
 
   test("T-25 the same name from a manifest and a module is an error, with the other's file", async () => {
     const root = project({ "tools/a.clad.toml": ECHO, "tools/b.ts": TOOL, "agents/ops.toml": AGENT });
-    const error = await loadProjectAgents(openProject(root, root)).catch((e: unknown) => e);
+    const error = await loadProject(openProject(root, root)).catch((e: unknown) => e);
     expect(isFault(error, "file-bad") ? error.message : String(error)).toMatch(/b\.ts: tool `echo` is already defined in .*a\.clad\.toml/);
   });
 
@@ -126,7 +126,7 @@ describe("tools of a project", () => {
     async (_, files, told) => {
       const root = project({ ...BOTH, ...files, "policies/p.cedar": POLICY });
       const config = openProject(root, root);
-      const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+      const agents = (await loadProject(config)).agents.map(({ agent }) => agent);
       const [clerk, ops] = ["clerk", "ops"].map((name) => agents.find((agent) => agent.name === name));
       if (clerk === undefined || ops === undefined) throw new Error("an agent is missing");
       expect(() => mustHaveSkills(clerk)).not.toThrow();
@@ -149,13 +149,13 @@ describe("tools of a project", () => {
     });
     const config = openProject(root, root);
     const told: string[] = [];
-    await loadProjectAgents(config, "wanted", {}, null, (problems) =>
-      told.push(...problems.map(({ file, line, column, detail, hint }) => `${file}:${line}:${column} ${detail} | ${hint}`)),
-    );
+    const collect = (problems: readonly Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>[]) =>
+      told.push(...problems.map(({ file, line, column, detail, hint }) => `${file}:${line}:${column} ${detail} | ${hint}`));
+    await loadProject(config, { env: {}, ask: null, collect });
     expect(told).toEqual([
       expect.stringMatching(/^agents\/teller\.symbi:2:19 tool `echo` cannot be used: .* \| mend tools\/a\.clad\.toml:6/),
     ]);
-    const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+    const agents = (await loadProject(config)).agents.map(({ agent }) => agent);
     const named = (name: string) => agents.find((agent) => agent.name === name) ?? expect.fail(name);
     expect(() => mustHaveSkills(named("good"))).not.toThrow();
     expect(() => mustHaveSkills(named("teller"))).toThrow(/^agent `teller`: tool `echo` cannot be used: tools\/a\.clad\.toml:6:1/);

@@ -36,14 +36,15 @@ export type Filter = Readonly<{ path: readonly string[]; equals?: unknown; conta
 export type ScheduleSources = Readonly<{
   config: Pick<Config, "root" | "file" | "schedules" | "webhooks">;
   agents: readonly Readonly<{ agent: Agent; file: string }>[];
-  symbi?: readonly Readonly<{ schedules: readonly ScheduleDeclaration[]; webhooks: readonly WebhookDeclaration[] }>[];
+  /** Files that declare some beside their agents. */
+  files?: readonly Readonly<{ schedules: readonly ScheduleDeclaration[]; webhooks: readonly WebhookDeclaration[] }>[];
   /** On whose behalf, where nobody is named. */
   owner: string;
   /** Whether there is such an agent; those of `agents` unless said. */
   isAgent?: (name: string) => boolean;
 }>;
 export function readSchedules(sources: ScheduleSources, calendar: Calendar, trouble: OnLoadFault = THROW_FAULT): readonly Declared[] {
-  const { config, agents, symbi = [], owner } = sources;
+  const { config, agents, files = [], owner } = sources;
   const found = new Map<string, Declared>();
   const add = (name: string, where: Where, written: () => ScheduleConfig): void => attempt(() => put(name, where, written), trouble);
   const put = (name: string, where: Where, written: () => ScheduleConfig): void => {
@@ -62,7 +63,7 @@ export function readSchedules(sources: ScheduleSources, calendar: Calendar, trou
       const where = tableWhere(relative(config.root, file), file, ["schedules", name]);
       add(name, where, () => ({ agent: agent.name, ...parsed(agentScheduleSchema, written, where) }));
     }
-  for (const one of symbi.flatMap(({ schedules }) => schedules)) add(one.name, symbiWhere(config, one), () => fromSymbi(one));
+  for (const one of files.flatMap(({ schedules }) => schedules)) add(one.name, symbiWhere(config, one), () => fromSymbi(one));
   return [...found.values()];
 }
 
@@ -106,7 +107,7 @@ function fromSymbi(one: ScheduleDeclaration): ScheduleConfig {
 }
 
 export function readWebhooks(sources: ScheduleSources, trouble: OnLoadFault = THROW_FAULT): readonly Webhook[] {
-  const { config, agents, symbi = [], owner } = sources;
+  const { config, agents, files = [], owner } = sources;
   const found = new Map<string, Webhook>();
   const paths = new Map<string, string>();
   const add = (hook: Webhook, where: Where): void => {
@@ -135,7 +136,7 @@ export function readWebhooks(sources: ScheduleSources, trouble: OnLoadFault = TH
         trouble,
       );
     }
-  for (const one of symbi.flatMap(({ webhooks }) => webhooks)) {
+  for (const one of files.flatMap(({ webhooks }) => webhooks)) {
     const where = symbiWhere(config, one);
     attempt(() => add(hookFromSymbi(one, owner, where.from), where), trouble);
   }

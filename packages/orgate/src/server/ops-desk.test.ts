@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { readProject } from "../config/project-toml.ts";
 import { openPolicies } from "../policies/policies.ts";
-import { loadProjectAgents } from "../project/project-agents.ts";
+import { loadProject } from "../project/load.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { SHIPPED, SHIPPED_POLICIES } from "./fixtures/desk-stand.ts";
@@ -21,7 +21,7 @@ async function opened(): Promise<Readonly<{ folder: string; runtime: Runtime }>>
   const folder = mkdtempSync(join(tmpdir(), "orgate-ops-desk-"));
   cpSync(EXAMPLE, folder, { recursive: true, filter: (path) => !LEFT.test(path) });
   const config = readProject(folder);
-  const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+  const agents = (await loadProject(config)).agents.map(({ agent }) => agent);
   const gate = openPolicies(config, agents, "api");
   const principal = { kind: "user", id: "ana" } as const;
   const runtime = await createRuntime({ directory: config.journal.directory, agents, gate, principal, synchronous: "off" });

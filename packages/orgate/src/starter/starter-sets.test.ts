@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { readProject } from "../config/project-toml.ts";
 import { type PolicyOptions, tryLoadFolder } from "../policies/policy-load.ts";
-import { loadProjectAgents } from "../project/project-agents.ts";
+import { loadProject } from "../project/load.ts";
 import { readStarterSet, type StarterFile } from "./starter-files.ts";
 import { KIND_STARTERS, KINDS, PROFILE_STARTERS, PROFILES, starterProject } from "./starters.ts";
 
@@ -123,7 +123,7 @@ test.each(SETS)(
     expect(loaded(kind, [], PEOPLE)).toEqual({ kind: "loaded", problems: [] });
     expect(loaded(kind, [other], PEOPLE)).toEqual({ kind: "loaded", problems: [] });
     const desk = readProject(join(import.meta.dirname, "../../../../examples/ops-desk"));
-    const { agents } = await loadProjectAgents(desk, "wanted", {});
+    const { agents } = await loadProject(desk, { env: {} });
     const groups = { ...desk.groups, users: { ...PEOPLE.users, ...desk.groups.users } };
     const own = agents.map(({ agent }) => agent);
     expect(own.length).toBeGreaterThan(2);

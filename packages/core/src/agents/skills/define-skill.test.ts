@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { callId, callKey, digest, epoch, FaultError, sessionId, type Tool, type ToolContext } from "../../vocab/index.ts";
-import { type AgentDefinition, defineAgent, equipAgent } from "../define-agent.ts";
+import type { AgentDefinition } from "../agent.ts";
+import { defineAgent, equipAgent } from "../define-agent.ts";
 import { defineTool, toolbox } from "../define-tool.ts";
 import { NO_RESOURCES, type ProjectResources } from "./agent-skills.ts";
 import { defineSkill, type Skill, type SkillDefinition } from "./define-skill.ts";

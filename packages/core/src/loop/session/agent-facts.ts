@@ -1,5 +1,5 @@
 /** The facts of its agent that a session records: enough to see, later, that it runs on another. */
-import type { Agent } from "../../agents/define-agent.ts";
+import type { Agent } from "../../agents/agent.ts";
 import type { Gate } from "../../gate/port.ts";
 import { toolText } from "../../reason/prompted.ts";
 import { type Counters, estimates, PER_MESSAGE } from "../../reason/tokens.ts";

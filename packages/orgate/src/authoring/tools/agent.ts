@@ -17,7 +17,7 @@ export type ShellAgentSetup = Readonly<{
   /** For agents to name. */
   tools: ShellTools["tools"];
   /** With the shell's agent as it is run. */
-  within(agents: readonly Found[]): readonly Found[];
+  within<A extends Found>(agents: readonly A[]): readonly A[];
 }>;
 
 export function shellAgentSetup(config: Config, env: Env, desk: CoordinatorTools): ShellAgentSetup {
@@ -26,7 +26,7 @@ export function shellAgentSetup(config: Config, env: Env, desk: CoordinatorTools
 }
 
 /** `leave` limits delegation to agents that the caller may run. */
-function withShell(agents: readonly Found[], { command, middleware }: ShellTools, leave: Middleware): readonly Found[] {
+function withShell<A extends Found>(agents: readonly A[], { command, middleware }: ShellTools, leave: Middleware): readonly A[] {
   const others = agents.map(({ agent }) => agent.name).filter((name) => name !== SHELL);
   return agents.map((found) => {
     if (found.agent.name !== SHELL) return found;

@@ -17,7 +17,7 @@ import { carryOver, coversConsent, type UsedConsents } from "@orgate/shell";
 import { afterEach, expect, test } from "vitest";
 import { type AuthorStand, openAuthor } from "../../local-server/fixtures/serving.ts";
 import { openPolicies } from "../../policies/policies.ts";
-import { loadProjectAgents } from "../../project/project-agents.ts";
+import { loadProject } from "../../project/load.ts";
 import { BASE, layOut, MANIFEST, type ProjectStand } from "../fixtures/project.ts";
 import { shellTools } from "./tools.ts";
 
@@ -228,7 +228,7 @@ test("S-8 no yes and no grant covers the shell's own: refused before anybody is 
   expect([texts(), existsSync(join(stand.root, ".orgate/constraints.toml"))]).toEqual([before, false]);
   expect((await at.entries()).filter(({ event }) => event.kind === "approval.asked" || event.kind === "act.started")).toEqual([]);
   // and were the tool itself to let it through, the policy would not
-  const { agents } = await loadProjectAgents(stand.config());
+  const { agents } = await loadProject(stand.config());
   const gate = openPolicies(
     stand.config(),
     agents.map(({ agent }) => agent),
@@ -338,7 +338,7 @@ test("S-20 a name starts what is there; words are for the shell's agent, and a p
 
 test("S-21 the shipped agent: its limits, a context that is less than a turn has, its temperature, one more try", async () => {
   const { stand } = await begun();
-  const { agents } = await loadProjectAgents(stand.config());
+  const { agents } = await loadProject(stand.config());
   const shell = agents.find(({ agent }) => agent.name === "shell")?.agent;
   expect(shell?.limits).toMatchObject({ iterations: 20, tokens: 200_000, contextTokens: 80_000, temperature: 0.3 });
   expect(shell?.retry).toEqual({ times: 1, backoffMs: 3_000, maxBackoffMs: 3_000 });

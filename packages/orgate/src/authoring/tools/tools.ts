@@ -27,8 +27,8 @@ import { projectFiles } from "../../files/project-files.ts";
 import { pathGuard } from "../../guard/path-guard.ts";
 import { PROTECTED } from "../../guard/protected-paths.ts";
 import type { Env } from "../../node/env.ts";
-import { loadToolBox } from "../../project/agent-toml.ts";
-import { manifestsOf } from "../../project/project-agents.ts";
+import { loadManifests } from "../../project/load.ts";
+import { loadToolBox } from "../../project/tool-box.ts";
 import { orgateHome } from "../../store/keyring.ts";
 import { fileTools } from "../../tools/file-tools.ts";
 import { type ArtifactKind, MAX_ARTIFACT, SHELL } from "../artifact.ts";
@@ -263,8 +263,8 @@ const lister = (config: Config, env: Env, desk: Pick<CoordinatorTools, "tools">)
     riskTier: "low",
     labels: [],
     async run() {
-      const manifests = manifestsOf(config, env, null);
-      const box = await loadToolBox(config.root, config.tools, manifests.tools, desk.tools);
+      const manifests = loadManifests(config, env, null);
+      const box = await loadToolBox(config, { tools: manifests.tools, spare: desk.tools });
       const tools = [...box].map(([name, { tool }]) => ({
         name,
         description: tool.description,

@@ -10,6 +10,7 @@ import {
   unreadable,
 } from "@orgate/protocol";
 import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
+import type { Given } from "@orgate/shell/terminal";
 import type * as z from "zod";
 import { positive } from "../commands/project/looking.ts";
 

@@ -16,12 +16,13 @@ import { openIdempotency } from "../../operations/idempotency.ts";
 import { NO_LOG } from "../../operations/logs.ts";
 import { openOperations } from "../../operations/open.ts";
 import { isRefusal } from "../../operations/refusal.ts";
+import { loadRunnableProject } from "../../project/load.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
 import { certified, personOf, projectOf } from "../commands/project/project.ts";
-import { loadedFor, openProjectRuntime } from "../commands/project/serving.ts";
+import { openProjectRuntime } from "../commands/project/serving.ts";
 import { decode, toOperationFault } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
 
@@ -37,10 +38,9 @@ export async function withLocalOperations<T>(
   work: (operations: LocalOperations) => Promise<T>,
 ): Promise<T> {
   const person = personOf(given, screen);
-  const loaded = await loadedFor(projectOf(given), given.env, "cli");
+  const loaded = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
   const { config, project, gate } = loaded;
-  const symbi = project.sources.map((source) => source.symbi);
-  const declared = readSchedules({ config, agents: project.agents, symbi, owner: person.name }, openCalendar());
+  const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: person.name }, openCalendar());
   const runtime = await openProjectRuntime(given, screen, loaded, person);
   const keys = openRequestKeys(config.journal.directory);
   const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });

@@ -5,8 +5,7 @@ import type { Act } from "../../operations/access.ts";
 import { policyRefusal } from "../../operations/access-limits.ts";
 import { scheduleReaders } from "../../operations/handlers/schedules.ts";
 import { cursors } from "../../operations/paging.ts";
-import { openPolicies } from "../../policies/policies.ts";
-import { loadProjectAgents } from "../../project/project-agents.ts";
+import { loadRunnableProject } from "../../project/load.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
 import { ScheduleReads } from "../../schedules/project-schedules.ts";
@@ -19,16 +18,10 @@ type Stored = Pick<Journal, "read" | "streams">;
 const NOTHING: Stored = { read: async () => [], streams: async () => [] };
 
 export const withScheduleReads: LocalRead = async (given, screen, work) => {
-  const config = projectOf(given);
   const { name } = personOf(given, screen);
-  const { agents, sources } = await loadProjectAgents(config);
+  const { config, project, gate } = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
   const calendar = openCalendar();
-  const declared = readSchedules({ config, agents, symbi: sources.map(({ symbi }) => symbi), owner: name }, calendar);
-  const gate = openPolicies(
-    config,
-    agents.map(({ agent }) => agent),
-    "cli",
-  );
+  const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: name }, calendar);
   const may = (wanted: Act): boolean => wanted.kind === "observe" || policyRefusal(gate, name, wanted) === null;
   const now = () => millis(Date.now());
   const read = (journal: Stored) => {

@@ -13,6 +13,7 @@ import {
   toOperationInput,
 } from "@orgate/protocol";
 import { type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
+import { EXIT, type Given, type RunCommand, type Screen } from "@orgate/shell/terminal";
 import * as z from "zod";
 import { readFields } from "./input.ts";
 import type { LocalOperations } from "./local.ts";

@@ -10,7 +10,7 @@ import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
 import type { IdempotencyKey } from "../idempotency.ts";
 import { type Cursors, page, pageOf, pair, whole } from "../paging.ts";
-import { json, type OperationResult } from "../result.ts";
+import { intentResult, json, type OperationResult } from "../result.ts";
 import type { Whose } from "../visibility.ts";
 
 type Group = OperationGroups["approvals"];
@@ -83,7 +83,7 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
       const [found] = await store.journal.question(approvalId(params.approval));
       if (found === undefined) return (await answeredBefore(params.approval, once)) ?? over(params.approval, caller);
       const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
-      return json(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: once.intent }));
     },
     revoke: async ({ params, body, caller }) => {
       const found = (await runtime.approvals.grants()).find(({ grant }) => grant === params.grant);
@@ -105,11 +105,11 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
       ),
     resolve: async ({ params, body, caller, once }) => {
       const wish = { kind: "resolve", call: params.call, as: body.as, note: body.note } as const;
-      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
     dismiss: async ({ params, body, caller, once }) => {
       const wish = { kind: "dismiss", call: params.call, note: body.note } as const;
-      return json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
     },
   };
 }

@@ -10,7 +10,7 @@ import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
 import { forkSession, mustBeFree, mustBeOwn, openUnderCallersId } from "../open-session.ts";
 import { page, pair, whole } from "../paging.ts";
-import { json } from "../result.ts";
+import { intentResult, json } from "../result.ts";
 import { type TurnView, turnsOf } from "./turns.ts";
 
 type ListedSession = SessionSummary & Readonly<{ halted: StandingHalt | null }>;
@@ -48,7 +48,7 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
     );
   };
   const send = async ({ params, caller, once }: Sending, wish: Parameters<typeof sessionDriver.send>[0]["wish"]) =>
-    json(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+    intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
   return {
     sessions: async ({ query, may }) => {
       const fits = await createMatcher(views, query.text);

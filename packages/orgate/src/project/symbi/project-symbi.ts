@@ -1,4 +1,5 @@
 /** `.symbi` files of a project made whole: agents with all their tools, and the policies that the files say. */
+
 import {
   type Agent,
   type AgentFile,
@@ -10,12 +11,10 @@ import {
   withAgentFile,
 } from "@orgate/core";
 import type { AgentDraft, Compiled, CompiledPolicy, SymbiFile, SymbiProblem } from "@orgate/symbi";
-import { type SymbiSource, problemAt as symbiProblemAt } from "./symbi-files.ts";
+import { problemAt as symbiProblemAt } from "./symbi-files.ts";
+import type { SymbiOrigin } from "./symbi-origin.ts";
 
 export const PRIVATE = label("private");
-
-/** An agent and where it comes from. */
-export type SymbiOrigin = Readonly<{ source: SymbiSource; draft: AgentDraft }>;
 
 export type Finished = Readonly<
   | { kind: "agent"; agent: Agent; policies: readonly CompiledPolicy[] }

@@ -2,13 +2,15 @@
  * Agents in `.symbi` files for those who embed the runtime, beside those of `defineAgent`.
  * Y-4 a file means the same here as in a project: its rules decide, or the runtime does not start. What needs a project (schedules, webhooks) is refused with its place.
  */
+
 import { type Agent, equipAgent, NO_RESOURCES, type ProjectResources, type Skill, type Tool } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 import { assertArguments, objectWith, text } from "../../node/argument-checks.ts";
 import { mustHaveSkills } from "../agent-settings.ts";
-import { finishAgent, openDelegates, type SymbiOrigin } from "./project-symbi.ts";
-import { buildAgent, readSymbiFiles, refuseAll, type SymbiSource, problemAt as symbiProblemAt } from "./symbi-files.ts";
+import { finishAgent, openDelegates } from "./project-symbi.ts";
+import { buildAgent, readSymbiFiles, refuseAll, problemAt as symbiProblemAt } from "./symbi-files.ts";
 import { seenBy } from "./symbi-inputs.ts";
+import type { SymbiOrigin, SymbiSource } from "./symbi-origin.ts";
 
 const ROOT_HINT = "such as { root: import.meta.dirname }";
 
@@ -41,7 +43,7 @@ export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly
   const box = new Map(tools.map((tool) => [tool.name, { tool }]));
   const agents = [...origins.values()].map((origin) => {
     const { source, draft } = origin;
-    const built = buildAgent(source, draft, { box, broken: new Map(), prices });
+    const built = buildAgent(source, draft, { box, broken: new Map(), prices, lacks: false });
     if (built.kind === "problems") throw refuseAll(source.path, built.problems, built.cause);
     const agent = equipAgent(built.agent, { ...NO_RESOURCES, skills, prices });
     mustHaveSkills(agent);

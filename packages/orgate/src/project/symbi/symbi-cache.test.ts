@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openProject } from "../../config/project-toml.ts";
 import { type FileCache, openFileCache } from "../../files/file-cache.ts";
 import { sha256 } from "../../node/crypto.ts";
-import { loadProjectAgents } from "../project-agents.ts";
+import { loadProject } from "../load.ts";
 import { agentMemory, projectMemory } from "./symbi-cache.ts";
 import { seenBy } from "./symbi-inputs.ts";
 
@@ -54,8 +54,8 @@ async function load(isRemembered = true) {
   const memory = projectMemory({ root }, { ORGATE_HOME: home });
   const { counting, met } = counted(memory);
   const loaded = isRemembered
-    ? await loadProjectAgents(openProject(root, root), "wanted", {}, undefined, null, counting)
-    : await loadProjectAgents(openProject(root, root), "wanted", {});
+    ? await loadProject(openProject(root, root), { env: {}, cache: counting })
+    : await loadProject(openProject(root, root), { env: {} });
   memory.save();
   return { met, agents: loaded.agents.map((one) => one.agent) };
 }

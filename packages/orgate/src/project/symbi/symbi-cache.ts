@@ -5,6 +5,7 @@
  * R-9 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
  *     is the same agent, with the same policies and the same digest. `agents validate`, `agents explain`, `agents diff` and `policy check` read everything.
  */
+
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
@@ -16,8 +17,8 @@ import { sha256 } from "../../node/crypto.ts";
 import type { Env } from "../../node/env.ts";
 import { version } from "../../node/version.ts";
 import { orgateHome } from "../../store/keyring.ts";
-import type { SymbiOrigin } from "./project-symbi.ts";
 import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
+import type { SymbiOrigin } from "./symbi-origin.ts";
 
 export type Made = Extract<Compiled, { kind: "compiled" }>;
 

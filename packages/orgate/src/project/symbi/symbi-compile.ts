@@ -1,8 +1,9 @@
 /** Rules of `.symbi` files as Cedar, against the tools that their agents have. Loaded where something has to be compiled: what is remembered needs none of it. */
+
 import { isRequired, toArgTypes } from "@orgate/core/gate";
 import { type Compiled, compilePolicies, type ToolShape, type UnknownTools } from "@orgate/symbi";
-import type { SymbiOrigin } from "./project-symbi.ts";
 import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
+import type { SymbiOrigin } from "./symbi-origin.ts";
 
 export const compileAgent = ({ source: { symbi }, draft }: SymbiOrigin, { tools, users }: SymbiInputs, unknown?: UnknownTools): Compiled =>
   compilePolicies(symbi, draft, { tools: tools.map(shapeOf), userGroups: users, ...(unknown === undefined ? {} : { unknown }) });

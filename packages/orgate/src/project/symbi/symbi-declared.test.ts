@@ -17,7 +17,7 @@ const fileOf = (text: string): SymbiFile => {
 const sourcesOf = (text: string) => ({
   config: { root: "/", file: "/orgate.toml", schedules: {}, webhooks: {} },
   agents: [],
-  symbi: [fileOf(text)],
+  files: [fileOf(text)],
   owner: "ann",
   isAgent: () => true,
 });

@@ -14,7 +14,6 @@ import {
   type Middleware,
   readJson,
   suggestNearest,
-  type Tool,
 } from "@orgate/core";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/symbi";
 import { unusableTool } from "@orgate/toolclad";
@@ -22,13 +21,14 @@ import { fileFault } from "../../files/file-fault.ts";
 import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts";
 import { readTextFile } from "../../files/text-file.ts";
 import { matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
-import { findAgentPrices, type PriceList } from "../../models/agent-prices.ts";
+import { findAgentPrices } from "../../models/agent-prices.ts";
 import { errorMessage } from "../../node/error-message.ts";
 import { defineTelling } from "../agent-settings.ts";
+import type { NamedTools } from "../formats/format.ts";
+import type { SymbiSource } from "./symbi-origin.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
-export type SymbiSource = Readonly<{ symbi: SymbiFile /** Absolute. */; path: string }>;
 export type ReadSource = Readonly<
   | { kind: "source"; source: SymbiSource }
   /** `part`: what can be read of it all the same; `isWhole`: no block of it is missing there. */
@@ -92,15 +92,6 @@ export function refuseAll(path: string, problems: readonly [SymbiProblem, ...Sym
   return fileFault({ file: path, at: { line, column }, detail, hint: rest }, cause);
 }
 
-/** What there is for agents to name; `broken` are tools that are written, and wrong. */
-export type Ground = Readonly<{
-  box: Box;
-  broken: ReadonlyMap<string, Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>>;
-  prices: PriceList;
-  /** The box lacks tools of a module that could not be loaded: which ones, nobody knows. */
-  lacks?: boolean;
-}>;
-export type Box = ReadonlyMap<string, Readonly<{ tool: Tool }>>;
 /** T-16 `unfit`: tools that it names, that are written, and that cannot be used: it is not run without them, and the others are. */
 export type UnfitTool = Readonly<{ tool: string; at: number; file: string; line: number; column: number; detail: string; hint: string }>;
 export type BuiltAgent = Readonly<
@@ -116,7 +107,7 @@ export type BuiltAgent = Readonly<
 >;
 
 /** The agent with what it names of the project's tools; what it says of policies and labels comes when all its tools are there. */
-export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices, lacks = false }: Ground): BuiltAgent {
+export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices, lacks }: NamedTools): BuiltAgent {
   const problems: SymbiProblem[] = [];
   const unfit: UnfitTool[] = [];
   const tools = draft.tools.flatMap(({ name, at }) => {
@@ -152,7 +143,7 @@ export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, bro
   return { kind: "agent", agent, unfit };
 }
 
-const toolHint = (name: string, box: Box): string =>
+const toolHint = (name: string, box: NamedTools["box"]): string =>
   box.size === 0 ? "the project's `tools/` has none" : suggestNearest(name, [...box.keys()].sort());
 
 export function problemAt({ file, text }: SymbiFile, at: number, detail: string, hint: string): SymbiProblem {

@@ -32,7 +32,7 @@ test("Y-3 every piece of the language in the guide is read, checked, compiled, a
     if (read.kind === "problems") throw new Error(`${JSON.stringify(read.problems)}\n${text}`);
     const source = { symbi: read.symbi, path: "agents/guide.symbi" };
     for (const draft of read.symbi.agents) {
-      const built = buildAgent(source, draft, { box, broken: new Map(), prices: {} });
+      const built = buildAgent(source, draft, { box, broken: new Map(), prices: {}, lacks: false });
       if (built.kind === "problems") throw new Error(JSON.stringify(built.problems));
       const { agent } = built;
       const seen = seenBy(agent, { users: { operators: ["ann"] } });

@@ -5,7 +5,7 @@ import { defineAgent, tableGate } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { openProject } from "../../config/project-toml.ts";
 import { sha256 } from "../../node/crypto.ts";
-import { loadProjectAgents } from "../../project/project-agents.ts";
+import { loadProject } from "../../project/load.ts";
 import { createRuntime } from "../runtime.ts";
 import { loadProjectPorts } from "./project-ports.ts";
 
@@ -96,7 +96,7 @@ test("a project's module brings model, skill prompter, secrets and the runner of
     writeFileSync(join(root, path), text);
   }
   const config = openProject(root, root);
-  const { agents } = await loadProjectAgents(config);
+  const { agents } = await loadProject(config);
   const runtime = await createRuntime({
     directory: config.journal.directory,
     agents: agents.map(({ agent: one }) => one),

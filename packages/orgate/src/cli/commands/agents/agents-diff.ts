@@ -16,7 +16,7 @@ import {
 } from "../../../policies/agents-diff.ts";
 import { readCases } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { loadProject } from "../../../project/load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { optionsFor } from "../policies/policy.ts";
 import { hasRun, projectOf } from "../project/project.ts";
@@ -55,7 +55,7 @@ export function tellDifferences(screen: Screen, found: AgentDifferences, between
 }
 
 async function sideOf(config: Config, given: Given): Promise<DiffSide> {
-  const agents = (await loadProjectAgents(config, "wanted", given.env)).agents.map(({ agent }) => agent);
+  const agents = (await loadProject(config, { env: given.env })).agents.map(({ agent }) => agent);
   const options = optionsFor(config, agents);
   return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
 }

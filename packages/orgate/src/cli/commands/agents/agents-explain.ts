@@ -1,10 +1,11 @@
 /** What an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies are. */
+
 import { FaultError } from "@orgate/core";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type RunCommand, visible, visibleLines } from "@orgate/shell/terminal";
 import { mustHaveSkills } from "../../../project/agent-settings.ts";
-import type { SymbiOrigin } from "../../../project/symbi/project-symbi.ts";
 import { problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
+import type { SymbiOrigin } from "../../../project/symbi/symbi-origin.ts";
 import { requireAgent } from "./agents.ts";
 
 export const explainAgent: RunCommand = async (given, screen) => {

@@ -1,5 +1,5 @@
 /** Agents for people: which there are, what each says, and whether that is right. */
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { type Agent, FaultError, MODEL_SETTINGS, MODEL_SOURCES, suggestNearest } from "@orgate/core";
 import { shorten } from "@orgate/protocol/view";
@@ -7,27 +7,25 @@ import type { Screen } from "@orgate/shell/terminal";
 import { type Cell, count, EXIT, type Given, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import type { SymbiProblem } from "@orgate/symbi";
 import type { Config } from "../../../config/config.ts";
-import { findTomlPosition } from "../../../files/toml-text.ts";
 import { faultToProblem, matchProjectFiles, toProjectPath } from "../../../guard/modules.ts";
 import { sha256 } from "../../../node/crypto.ts";
 import { tryLoadFolder } from "../../../policies/policy-load.ts";
-import { loadProjectAgents, type ProjectAgent, type ProjectAgents } from "../../../project/project-agents.ts";
+import type { ProjectAgent } from "../../../project/formats/format.ts";
+import { type LoadedProject, loadProject } from "../../../project/load.ts";
 import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
-import { isSymbi, problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
+import { isSymbi } from "../../../project/symbi/symbi-files.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { optionsFor, printProblem } from "../policies/policy.ts";
 import { projectOf } from "../project/project.ts";
 
-const kindOf = (file: string): string => (isSymbi(file) ? "symbi" : file.endsWith(".toml") ? "toml" : "module");
-
 /** Every agent, whichever way it is written, with where it stands. */
 export const listAgents: RunCommand = async (given, screen) => {
   const config = projectOf(given);
-  const { agents } = await loadProjectAgents(config, "wanted", given.env);
-  const all = agents.map(({ agent, file, symbi }) => ({
+  const { agents } = await loadProject(config, { env: given.env });
+  const all = agents.map(({ agent, file, format, symbi }) => ({
     name: agent.name,
-    kind: kindOf(file),
+    kind: format,
     file: toProjectPath(config.root, file),
     model: agent.model,
     modelSource: agent.modelSource,
@@ -61,7 +59,7 @@ const MOST_ABOUT = 80;
 
 export async function requireAgent(given: Given): Promise<ProjectAgent> {
   const [name = ""] = given.args;
-  const { agents } = await loadProjectAgents(projectOf(given), "wanted", given.env);
+  const { agents } = await loadProject(projectOf(given), { env: given.env });
   const found = agents.find(({ agent }) => agent.name === name);
   if (found !== undefined) return found;
   throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map(({ agent }) => agent.name) });
@@ -70,10 +68,10 @@ export async function requireAgent(given: Given): Promise<ProjectAgent> {
 /** Everything that a session of it depends on. */
 export const showAgent: RunCommand = async (given, screen) => {
   const found = await requireAgent(given);
-  const { agent, file, symbi } = found;
+  const { agent, file, format, symbi } = found;
   const shown = {
     ...factsOf(agent),
-    kind: kindOf(file),
+    kind: format,
     file: toProjectPath(projectOf(given).root, file),
     policies: symbi?.policies ?? [],
     ...aboutOf(found),
@@ -190,7 +188,7 @@ async function problemsIn(given: Given): Promise<Validated> {
   const config = projectOf(given);
   const problems: SymbiProblem[] = [];
   try {
-    const loaded = await loadProjectAgents(config, "wanted", given.env, undefined, (found) => problems.push(...found));
+    const loaded = await loadProject(config, { env: given.env, collect: (found) => problems.push(...found) });
     const { agents, gaps } = loaded;
     const names = agents.map(({ agent }) => agent.name);
     problems.push(...agents.flatMap((one) => lacking(one, gaps.agents ? null : names, config.root)), ...declaredWrong(config, loaded));
@@ -217,22 +215,18 @@ const each = (problems: readonly SymbiProblem[]): readonly SymbiProblem[] => [
   ...new Map(problems.map((one) => [`${one.file}:${one.line}:${one.column} ${one.detail}`, one])).values(),
 ];
 
-/** What an agent's file names and does not have: it would not be run. `names` of all agents; null where not all could be read. */
-function lacking({ agent, file, symbi }: ProjectAgent, names: readonly string[] | null, root: string): readonly SymbiProblem[] {
-  const text = symbi === undefined && file.endsWith(".toml") ? readFileSync(file, "utf8") : null;
-  if (symbi === undefined && text === null) return [];
-  const told = (setting: string, detail: string, hint: string, at?: number): SymbiProblem => {
-    if (symbi === undefined) return { file: toProjectPath(root, file), ...findTomlPosition(text ?? "", [setting]), detail, hint };
-    const { source, draft } = symbi.origin;
-    return symbiProblemAt(source.symbi, at ?? draft.places.get(setting) ?? draft.at, detail, hint);
-  };
-  const delegates: readonly Readonly<{ name: string; at?: number }>[] =
-    symbi?.origin.draft.delegates ?? (agent.definition.delegates ?? []).map((name) => ({ name }));
-  const strangers = names === null ? [] : delegates.filter(({ name }) => !names.includes(name));
+/** Names in an agent's file that the project does not have: the agent would not be run. `names`: all agents; null if not all could be read. */
+function lacking({ agent, file, symbi, locate }: ProjectAgent, names: readonly string[] | null, root: string): readonly SymbiProblem[] {
+  if (locate === undefined) return []; // a module: its author's compiler and tests have positions
+  const told = (setting: string, detail: string, hint: string, name?: string): SymbiProblem => ({
+    file: toProjectPath(root, file),
+    ...locate(setting, name),
+    detail,
+    hint,
+  });
+  const strangers = names === null ? [] : (agent.definition.delegates ?? []).filter((name) => !names.includes(name));
   return [
-    ...strangers.map(({ name, at }) =>
-      told("delegates", `there is no agent \`${name}\` to delegate to`, suggestNearest(name, names ?? []), at),
-    ),
+    ...strangers.map((name) => told("delegates", `there is no agent \`${name}\` to delegate to`, suggestNearest(name, names ?? []), name)),
     ...agent.missing.map(({ skill, detail, hint }) => told("skills", `skill \`${skill}\` cannot be used: ${detail}`, hint)),
     ...agent.missingServers.map(({ server, detail, hint }) => told("mcp", `MCP server \`${server}\` cannot be used: ${detail}`, hint)),
     ...(symbi === undefined ? agent.missingTools : []).map(({ tool, detail, hint }) =>
@@ -242,10 +236,10 @@ function lacking({ agent, file, symbi }: ProjectAgent, names: readonly string[] 
 }
 
 /** Y-13 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
-function declaredWrong(config: Config, { agents, sources, gaps }: ProjectAgents): readonly SymbiProblem[] {
+function declaredWrong(config: Config, { agents, sources, gaps }: LoadedProject): readonly SymbiProblem[] {
   const found: SymbiProblem[] = [];
   const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);
-  const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody", isAgent };
+  const all = { config, agents, files: sources, owner: "nobody", isAgent };
   const trouble = (fault: FaultError): number => found.push(faultToProblem(fault, config.root));
   readSchedules(all, openCalendar(), trouble);
   readWebhooks(all, trouble);

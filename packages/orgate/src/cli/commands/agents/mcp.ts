@@ -20,8 +20,8 @@ import { type McpLink, mcpLink } from "../../../mcp/link.ts";
 import { dropOthers, toolsSubject, writePinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
 import { version } from "../../../node/version.ts";
-import { trustIn } from "../../../project/project-agents.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../../../project/project-mcp.ts";
+import { loadTrust } from "../../../project/trust-journal.ts";
 import { orgateHome } from "../../../store/keyring.ts";
 import { certified, permittedPerson, projectOf, tell, writingProject } from "../project/project.ts";
 import { appendTrust } from "./trust.ts";
@@ -37,7 +37,7 @@ const TONES: Readonly<Record<ServerState, Tone>> = {
 };
 
 const projectServers = async (given: Given, config: Config): Promise<ProjectMcp> =>
-  projectMcp(config, await trustIn(config.journal.directory), given.env);
+  projectMcp(config, await loadTrust(config.journal.directory), given.env);
 
 // ── list ──
 

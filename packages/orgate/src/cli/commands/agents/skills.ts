@@ -2,7 +2,7 @@
 import { type Agent, FaultError, skillName } from "@orgate/core";
 import type { Tone } from "@orgate/shell/terminal";
 import { type Cell, EXIT, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { loadProject } from "../../../project/load.ts";
 import { type ProjectSkill, type SkillState, usersOf } from "../../../project/project-skills.ts";
 import { projectOf } from "../project/project.ts";
 
@@ -63,7 +63,7 @@ function listed(skills: readonly ProjectSkill[], agents: readonly Agent[]): read
 }
 
 export const listSkills: RunCommand = async (given, screen) => {
-  const { skills, agents } = await loadProjectAgents(projectOf(given), "all", given.env);
+  const { skills, agents } = await loadProject(projectOf(given), { skills: "all", env: given.env });
   const all = listed(
     skills,
     agents.map(({ agent }) => agent),
@@ -86,7 +86,7 @@ export const listSkills: RunCommand = async (given, screen) => {
 
 export const showSkill: RunCommand = async (given, screen) => {
   const name = skillName(given.args[0] ?? "");
-  const loaded = await loadProjectAgents(projectOf(given), "all", given.env);
+  const loaded = await loadProject(projectOf(given), { skills: "all", env: given.env });
   const agents = loaded.agents.map(({ agent }) => agent);
   const found = loaded.skills.filter((one) => one.name === name || one.subject === name);
   if (found.length === 0) {

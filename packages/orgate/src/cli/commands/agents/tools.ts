@@ -22,8 +22,8 @@ import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } f
 import type { Contract } from "@orgate/toolclad";
 import { type FileProblem, type ManifestFile, readManifest } from "@orgate/toolclad";
 import { operatorModel } from "../../../models/operator-model.ts";
+import { loadManifests, loadProject } from "../../../project/load.ts";
 import { diskManifests } from "../../../project/manifest-source.ts";
-import { loadProjectAgents, manifestsOf } from "../../../project/project-agents.ts";
 import { problemFault } from "../../../project/project-manifests.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/starters.ts";
@@ -63,9 +63,9 @@ const brokenTool = (name: string, { file, line, column, detail }: FileProblem, r
 
 export const listTools: RunCommand = async (given, screen) => {
   const config = projectOf(given);
-  const { agents: loaded } = await loadProjectAgents(config, "wanted", given.env);
+  const { agents: loaded } = await loadProject(config, { env: given.env });
   const agents = loaded.map(({ agent }) => agent);
-  const { tools: manifests, broken } = manifestsOf(config, given.env, null);
+  const { tools: manifests, broken } = loadManifests(config, given.env, null);
   const rest = agents
     .flatMap((agent) => agent.tools)
     .filter((tool, i, all) => !manifests.has(tool.name) && !broken.has(tool.name) && all.findIndex((t) => t.name === tool.name) === i);
@@ -93,7 +93,7 @@ export const listTools: RunCommand = async (given, screen) => {
 
 /** One manifest of the project, by the name of its tool. */
 function manifestNamed(given: Given, name: string): ManifestFile {
-  const { tools, broken, problems } = manifestsOf(projectOf(given), given.env, null);
+  const { tools, broken, problems } = loadManifests(projectOf(given), given.env, null);
   const found = tools.get(name);
   if (found !== undefined) return found.manifest;
   const wrong = broken.get(name);
@@ -190,7 +190,7 @@ export const schema: RunCommand = async (given, screen) => {
 export const validateTools: RunCommand = async (given, screen) => {
   const [file] = given.args;
   const config = projectOf(given);
-  const all = manifestsOf(config, given.env, null);
+  const all = loadManifests(config, given.env, null);
   const one = file === undefined ? null : oneFile(resolve(given.cwd, file), all.read.types);
   const problems = (one ?? all).problems.map(({ tool: _, ...problem }) => problem);
   const read = one?.manifests ?? [...all.tools.values()].map(({ manifest }) => manifest);
@@ -216,7 +216,7 @@ function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
 
 export const test: RunCommand = async (given, screen) => {
   const { contract } = manifestNamed(given, given.args[0] ?? "");
-  const { world, env } = manifestsOf(projectOf(given), {}, null).ground;
+  const { world, env } = loadManifests(projectOf(given), {}, null).ground;
   const checked = contract.check(argsOf(given, contract), world);
   if (checked.kind === "invalid")
     throw new FaultError({
@@ -274,7 +274,7 @@ export const initTool: RunCommand = async (given, screen) => {
     throw new FaultError({ kind: "usage", detail: `${file} is there already`, hint: "choose another name, or edit it" });
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, starterManifest(name, kind === "http" || kind === "mcp" ? kind : "command"), { flag: "wx" });
-  const isRead = manifestsOf(config, given.env, null).read.manifests.some((one) => one.file === realpathSync(file));
+  const isRead = loadManifests(config, given.env, null).read.manifests.some((one) => one.file === realpathSync(file));
   if (given.json) screen.line(JSON.stringify({ file, isRead }));
   else {
     screen.line(`wrote ${file}`);

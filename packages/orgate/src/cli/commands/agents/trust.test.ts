@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openProject } from "../../../config/project-toml.ts";
 import { sha256 } from "../../../node/crypto.ts";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { loadProject } from "../../../project/load.ts";
 import { AGENT, type Desk, expectRefusal, makeDesk } from "../fixtures/desk.ts";
 
 const desks: Desk[] = [];
@@ -18,7 +18,7 @@ afterAll(() => {
 
 /** As it would run from a working folder of the project. */
 const agentOf = async (desk: Desk, below = ".") => {
-  const { agents } = await loadProjectAgents(openProject(null, join(desk.root, below)));
+  const { agents } = await loadProject(openProject(null, join(desk.root, below)));
   const agent = agents.find(({ agent: { name } }) => name === "desk")?.agent;
   return { warnings: agent?.warnings, text: agent?.instructions, digest: agent?.digest(sha256) };
 };

@@ -7,8 +7,8 @@ import { type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/
 import type { Config } from "../../../config/config.ts";
 import { readPinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
-import { readTrust, trustIn } from "../../../project/project-agents.ts";
 import { type Candidate, standingOf, type Trusted, type TrustStanding, trustCandidates } from "../../../project/trust.ts";
+import { loadTrust, readTrust } from "../../../project/trust-journal.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { certified, lookingIfAny, permittedPerson, projectOf, writingProject } from "../project/project.ts";
@@ -107,7 +107,7 @@ export const addTrust: RunCommand = async (given, screen) => {
 export const removeTrust: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const [asked = ""] = given.args;
-  const known = await trustIn(config.journal.directory);
+  const known = await loadTrust(config.journal.directory);
   const subject = known.has(asked) ? asked : skillName(asked);
   if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
   const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `take back the trust in \`${subject}\`` });

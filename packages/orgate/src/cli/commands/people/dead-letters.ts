@@ -2,7 +2,7 @@
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
 import { resourceText } from "@orgate/protocol/view";
-import { ageText, ageText, type Cell, type Cell, count, count, EXIT, EXIT, folded, folded, type RunCommand, type RunCommand, shorten, shorten, table, table, visible, visible } from "@orgate/shell/terminal";
+import { ageText, type Cell, count, EXIT, folded, type RunCommand, shorten, table, visible } from "@orgate/shell/terminal";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";

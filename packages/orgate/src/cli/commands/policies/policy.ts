@@ -26,12 +26,12 @@ import { findPolicySurface, toUserAct } from "../../../policies/policy-cases.ts"
 import { type PastRules, readRulesThen } from "../../../policies/policy-history.ts";
 import { loadOrThrow, type PolicyOptions, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { problemLine } from "../../../policies/policy-record.ts";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { loadProject } from "../../../project/load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { projectOf, sessionOf } from "../project/project.ts";
 
 export async function optionsOf(config: Config, env: Env): Promise<PolicyOptions> {
-  const { agents } = await loadProjectAgents(config, "wanted", env);
+  const { agents } = await loadProject(config, { env });
   return optionsFor(
     config,
     agents.map(({ agent }) => agent),

@@ -13,7 +13,7 @@ import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import { findSilence, probeProvider } from "../../../models/probe.ts";
 import { checkProvider, PROVIDERS } from "../../../models/providers.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { loadProjectAgents, manifestsOf, type ProjectAgents } from "../../../project/project-agents.ts";
+import { type LoadedProject, loadManifests, loadProject } from "../../../project/load.ts";
 import { missingNeeds } from "../../../project/tool-needs.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
@@ -51,7 +51,7 @@ export const doctor: RunCommand = async (given, screen) => {
   const { config, project } = projectIn(given);
   const settings = readModelSettings(given.env, config?.root ?? null);
   const providers = await providersWith(settings, given.flag("online"));
-  const loaded = config === null ? null : await loadProjectAgents(config, "wanted", given.env).catch((error: unknown) => ({ error }));
+  const loaded = config === null ? null : await loadProject(config, { env: given.env }).catch((error: unknown) => ({ error }));
   const report: Report = {
     node: nodeFound(),
     project,
@@ -117,10 +117,10 @@ const noJournal = (project: Found): Found =>
   project.ok ? { ok: true, detail: "no project here" } : { ok: false, detail: "not looked at: the project cannot be read" };
 
 /** M-20 all that `orgate up` would refuse to begin with. */
-function badDeclarations(config: Config, { agents, sources }: ProjectAgents): readonly Named[] {
+function badDeclarations(config: Config, { agents, sources }: LoadedProject): readonly Named[] {
   const found: Named[] = [];
   const trouble = (error: FaultError): void => void found.push({ name: "orgate up", ok: false, detail: why(error) });
-  const all = { config, agents, symbi: sources.map(({ symbi }) => symbi), owner: "nobody" };
+  const all = { config, agents, files: sources, owner: "nobody" };
   readSchedules(all, openCalendar(), trouble);
   readWebhooks(all, trouble);
   return found;
@@ -143,7 +143,7 @@ function projectIn(given: Given): Readonly<{ config: Config | null; project: Fou
 }
 
 function agentsIn(
-  loaded: ProjectAgents | Readonly<{ error: unknown }>,
+  loaded: LoadedProject | Readonly<{ error: unknown }>,
   settings: ModelSettings,
   providers: readonly Known[],
 ): Report["agents"] {
@@ -171,7 +171,7 @@ function agentsIn(
 }
 
 function brokenTools(config: Config, given: Given): Report["tools"] {
-  const { problems, tools, ground } = manifestsOf(config, given.env, null);
+  const { problems, tools, ground } = loadManifests(config, given.env, null);
   const read = [...tools.values()].map(({ manifest }) => manifest);
   return [...problems, ...missingNeeds(read, ground, { root: config.root, env: given.env })].map(
     ({ tool, file, line, column, detail }) => ({

@@ -2,22 +2,19 @@
 
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
-import { type Agent, type Attachment, FaultError, isFault, type Principal, type Surface, type UserAct } from "@orgate/core";
+import { type Agent, type Attachment, FaultError, type Principal, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
 import type { Given, Screen } from "@orgate/shell/terminal";
 import type { ReadManifests } from "@orgate/toolclad";
 import type { Config } from "../../../config/config.ts";
-import type { FileCache } from "../../../files/file-cache.ts";
 import { fileAt } from "../../../files/file-input.ts";
 import { requesterName } from "../../../identity/requester.ts";
 import type { Env } from "../../../node/env.ts";
 import { errorMessage } from "../../../node/error-message.ts";
-import { openPolicies, type Policies } from "../../../policies/policies.ts";
-import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import type { Policies } from "../../../policies/policies.ts";
+import { loadRunnableProject } from "../../../project/load.ts";
 import { readProjectManifests } from "../../../project/manifest-source.ts";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
 import type { ProjectMcp } from "../../../project/project-mcp.ts";
-import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { type OpenProjectStore, openProjectStore } from "../../../runtime/ports/project-store.ts";
@@ -49,46 +46,10 @@ export type CommandProject = Readonly<{
   mcp: ProjectMcp | null;
 }>;
 
-/**
- * Everything that can be wrong with a project is found here, before anything is opened for writing. `running`: the one agent that is to be run; then the files of others, its delegates'
- * aside, are read and compiled, but not checked a second time by Cedar (Y-15).
- */
+/** The project with its policies, for a command. `running`: the one agent that will run (Y-15). */
 export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<CommandProject> {
-  const memory = projectMemory(config, env);
-  const loaded = await loadProjectAgents(config, "wanted", env, undefined, null, memory);
-  const agents = loaded.agents.map(({ agent }) => agent);
-  const gate = policiesFor(config, agents, "cli", memory, running === null ? undefined : withDelegates(running, agents));
-  memory.save();
-  return { config, agents, gate, mcp: loaded.mcp };
-}
-
-/** It, whom it may delegate to, and whom they may. */
-function withDelegates(name: string, agents: readonly Agent[]): ReadonlySet<string> {
-  const found = new Set<string>();
-  const left = [name];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    if (found.has(next)) continue;
-    found.add(next);
-    left.push(...(agents.find((agent) => agent.name === next)?.delegates ?? []));
-  }
-  return found;
-}
-
-/** A policy about a server's tools, or about one that is wrong as it is written, may not load: then that is what is wrong, and not the policy. */
-export function policiesFor(
-  config: Config,
-  agents: readonly Agent[],
-  surface: Surface,
-  memory: FileCache,
-  only?: ReadonlySet<string>,
-): Policies {
-  try {
-    return openPolicies(config, agents, surface, { only, remembered: memory });
-  } catch (error) {
-    if (isFault(error, "policies-refused"))
-      agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);
-    throw error;
-  }
+  const { project, agents, gate } = await loadRunnableProject(config, { env, surface: "cli", running });
+  return { config, agents, gate, mcp: project.mcp };
 }
 
 /** A-6 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */

@@ -2,7 +2,7 @@ import { sessionId } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
 import { openProject } from "../../../config/project-toml.ts";
 import { openPolicies } from "../../../policies/policies.ts";
-import { loadProjectAgents } from "../../../project/project-agents.ts";
+import { loadProject } from "../../../project/load.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
 import { withPeople } from "../fixtures/asking.ts";
 import { type Desk, expectRefusals, holding, makeDesk, until } from "../fixtures/desk.ts";
@@ -187,7 +187,7 @@ test("A-7 a turn that another process drives is waited for, and its ending is th
     const driving = desk.start(["run", "desk", "--input", "hold"]);
     const session = sessionId(await holding(desk));
     const config = openProject(desk.root, desk.root);
-    const agents = (await loadProjectAgents(config)).agents.map(({ agent }) => agent);
+    const agents = (await loadProject(config)).agents.map(({ agent }) => agent);
     const gate = openPolicies(config, agents, "cli");
     const { directory } = config.journal;
     const runtime = await createRuntime({ directory, agents, gate, principal: { kind: "user", id: "ana" }, surface: "schedule" });

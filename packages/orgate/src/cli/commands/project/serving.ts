@@ -2,17 +2,14 @@
  * A project that is served from this process: its agents and policies loaded, its runtime opened, a coordinator around it. `orgate up` serves everybody,
  * the shell serves itself; what they serve is the same.
  */
-import { type Agent, millis, type Surface } from "@orgate/core";
+import { millis } from "@orgate/core";
 import { openApi } from "@orgate/protocol";
 import type { Given, Screen } from "@orgate/shell/terminal";
 import { loadRunners } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
-import type { AskHidden } from "../../../identity/secrets.ts";
 import { version } from "../../../node/version.ts";
 import { errorText, type Log } from "../../../operations/logs.ts";
-import type { Policies } from "../../../policies/policies.ts";
-import { loadProjectAgents, type ProjectAgents } from "../../../project/project-agents.ts";
-import { projectMemory } from "../../../project/symbi/symbi-cache.ts";
+import type { RunnableProject } from "../../../project/load.ts";
 import type { Runtime } from "../../../runtime/api.ts";
 import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { createRuntime } from "../../../runtime/runtime.ts";
@@ -28,29 +25,17 @@ import { type Coordinator, type Declares, openCoordinator } from "../../../serve
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { notifyOf, tellReload, tellWarnings } from "../sessions/driving.ts";
-import { certified, policiesFor } from "./project.ts";
-
-/** Everything that can be wrong with a project is found here; nothing is opened yet. */
-export type Loaded = Readonly<{ config: Config; project: ProjectAgents; agents: readonly Agent[]; gate: Policies; surface: Surface }>;
-/** `ask`: whom to ask for the passphrase of the secrets; the terminal of this process unless given. */
-export async function loadedFor(config: Config, env: Given["env"], surface: Surface, ask?: AskHidden): Promise<Loaded> {
-  const memory = projectMemory(config, env);
-  const project = await loadProjectAgents(config, "wanted", env, ask, null, memory);
-  const agents = project.agents.map(({ agent }) => agent);
-  const gate = policiesFor(config, agents, surface, memory);
-  memory.save();
-  return { config, project, agents, gate, surface };
-}
+import { certified } from "./project.ts";
 
 /** What its files and settings want done at times, and on deliveries. */
 export type ServedDeclarations = Readonly<Pick<Declares, "schedules" | "webhooks">>;
-export function declaredIn({ config, project }: Loaded, owner: string): ServedDeclarations {
-  const sources = { config, agents: project.agents, symbi: project.sources.map(({ symbi }) => symbi), owner };
+export function declaredIn({ config, project }: RunnableProject, owner: string): ServedDeclarations {
+  const sources = { config, agents: project.agents, files: project.sources, owner };
   return { schedules: readSchedules(sources, openCalendar()), webhooks: readWebhooks(sources) };
 }
 
 export type ServingOptions = Readonly<{
-  loaded: Loaded;
+  loaded: RunnableProject;
   person: Person;
   /** Null: schedules are shown, and fired by whoever serves everybody. */
   declared: ServedDeclarations | null;
@@ -129,7 +114,7 @@ async function openDeclared(
 export async function openProjectRuntime(
   given: Given,
   screen: Screen,
-  { config, agents, gate, surface }: Loaded,
+  { config, agents, gate, surface }: RunnableProject,
   { name }: Person,
 ): Promise<Runtime> {
   const notify = notifyOf(given, screen, config);

@@ -15,18 +15,19 @@ import { hasSignedIn } from "../../../identity/access-store.ts";
 import { type Level, type Log, openLog } from "../../../operations/logs.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, watchPolicies } from "../../../policies/policy-record.ts";
+import { loadRunnableProject } from "../../../project/load.ts";
 import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
 import type { Identity } from "../../../server/identity/auth.ts";
 import type { Coordinator } from "../../../server/start.ts";
 import { tellReload } from "../sessions/driving.ts";
 import { personOf, positive, projectOf } from "./project.ts";
-import { declaredIn, loadedFor, openServing } from "./serving.ts";
+import { declaredIn, openServing } from "./serving.ts";
 
 export const up: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   const { host, port } = placeOf(given, config);
   const log = logOf(given, screen);
-  const loaded = await loadedFor(config, given.env, "api");
+  const loaded = await loadRunnableProject(config, { env: given.env, surface: "api" });
   const person = personOf(given, screen);
   const declared = declaredIn(loaded, person.name);
   if (given.flag("check")) {

@@ -3,13 +3,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { defineAgent, FaultError } from "@orgate/core";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { sha256 } from "../node/crypto.ts";
-import { loadTomlAgents } from "./agent-toml.ts";
+import { openProject } from "../../config/project-toml.ts";
+import { sha256 } from "../../node/crypto.ts";
+import { loadProject } from "../load.ts";
 
 let root = "";
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "orgate-toml-")));
   write("package.json", '{ "type": "module" }');
+  write("orgate.toml", '[project]\nname = "clerks"\n');
   write("tools/look.ts", TOOL("look"));
 });
 afterEach(() => rmSync(root, { recursive: true }));
@@ -22,7 +24,7 @@ const TOOL = (name: string): string =>
   `import { defineTool } from "orgate";\nexport const tool = defineTool({ name: "${name}", description: "x", input: { type: "object", properties: {}, additionalProperties: false }, run: () => null });\n`;
 const AGENT = 'name = "clerk"\ninstructions = "Be brief."\nmodel = "offline/clerk"\ntools = ["look"]\n';
 
-const load = () => loadTomlAgents(root, ["agents/*.toml"], ["tools/*.ts"]);
+const load = async () => (await loadProject(openProject(root, root))).agents;
 async function refusal(text: string): Promise<string> {
   write("agents/clerk.toml", text);
   try {

@@ -1,6 +1,6 @@
-/** What conditions may speak of, by what is decided: the words of `gate/policies/vocabulary.ts`, which has the last word when the Cedar is checked. */
+/** Names that conditions can use, by the kind of decision: those of `gate/policies/vocabulary.ts`, which has the last word when the Cedar is checked. */
 import type { Effect } from "@orgate/core/vocab";
-import type { ConditionRecord, ConditionScope, ValueType } from "./conditions.ts";
+import type { ConditionRecord, ConditionScope, ValueType } from "./condition-values.ts";
 
 /** Of a tool, what policies can be written about. */
 export type ToolShape = Readonly<{

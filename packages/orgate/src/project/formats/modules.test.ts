@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-const LOADER = new URL("./agent-modules.ts", import.meta.url).href;
-const NODE_MODULES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
+const LOADER = new URL("./modules.ts", import.meta.url).href;
+const NODE_MODULES = fileURLToPath(new URL("../../../../../node_modules", import.meta.url));
 const PROBE = `
   const { loadAgents } = await import(process.argv[1]);
   const [, , root, ...patterns] = process.argv;

@@ -7,8 +7,18 @@
 
 import { realpathSync } from "node:fs";
 import { type Agent, isAgent } from "@orgate/core";
-import { fileFault } from "../files/file-fault.ts";
-import { importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
+import { fileFault } from "../../files/file-fault.ts";
+import { importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../../guard/modules.ts";
+import type { AgentFormat } from "./format.ts";
+
+export const moduleFormat: AgentFormat = {
+  name: "module",
+  matches: (path) => /\.[cm]?[jt]s$/.test(path),
+  async load(patterns, { config, report }) {
+    const loaded = await loadAgents(config.root, patterns, (fault) => report(fault, "agents"));
+    return { agents: loaded.map((one) => ({ ...one, unfit: [] })), sources: [] };
+  },
+};
 
 export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;
 

@@ -10,29 +10,26 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import {
-  type Agent,
   type AgentDefinition,
   DEFAULT_MODEL,
   FaultError,
-  isSkill,
   type JsonObject,
   type KnowledgeDefinition,
   lowerFirst,
   type RecoveryDefinition,
   readJson,
-  type Skill,
   suggestNearest,
-  type Tool,
 } from "@orgate/core";
 import { unusableTool } from "@orgate/toolclad";
 import * as z from "zod";
-import { type FileProblemAt, fileFault } from "../files/file-fault.ts";
-import { readTextFile } from "../files/text-file.ts";
-import { findTomlPosition, readToml } from "../files/toml-text.ts";
-import { importModule, matchProjectFiles, type OnLoadFault, reportFault, THROW_FAULT } from "../guard/modules.ts";
-import { findAgentPrices, type PriceList } from "../models/agent-prices.ts";
-import { errorMessage } from "../node/error-message.ts";
-import { defineTelling } from "./agent-settings.ts";
+import { type FileProblemAt, fileFault } from "../../files/file-fault.ts";
+import { readTextFile } from "../../files/text-file.ts";
+import { findTomlPosition, readToml } from "../../files/toml-text.ts";
+import { matchProjectFiles, type OnLoadFault, reportFault } from "../../guard/modules.ts";
+import { findAgentPrices } from "../../models/agent-prices.ts";
+import { errorMessage } from "../../node/error-message.ts";
+import { defineTelling } from "../agent-settings.ts";
+import type { AgentFormat, FormatAgent, NamedTools } from "./format.ts";
 
 const MAX_BYTES = 256 * 1024;
 const HINT = "see docs/guide/agents.md for every setting";
@@ -78,103 +75,28 @@ const agentSchema = z.strictObject({
   webhooks: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
 });
 
-/** `unfit`: tools that it names and that cannot be used; it is not run without them. */
-export type TomlAgent = Readonly<{ agent: Agent; file: string; unfit: readonly (BrokenTool & Readonly<{ tool: string }>)[] }>;
-/** A tool that is written, and wrong. */
-export type BrokenTool = Readonly<{ file: string; line: number; column: number; detail: string; hint: string }>;
-export type ToolBox = ReadonlyMap<string, Readonly<{ tool: Tool; file: string }>>;
+export const tomlFormat: AgentFormat = {
+  name: "toml",
+  matches: (path) => path.endsWith(".toml"),
+  async load(patterns, ground) {
+    const root = realpathSync(ground.config.root);
+    const files = matchProjectFiles(root, patterns, "agents");
+    if (files.length === 0) return { agents: [], sources: [] };
+    const tools = await ground.tools();
+    const trouble: OnLoadFault = (fault) =>
+      ground.report(fault, fault.fault.kind === "file-bad" && fault.fault.file.endsWith(".toml") ? undefined : "tools");
+    const agents: FormatAgent[] = [];
+    for (const file of files) agents.push(...((await reportFault(async () => agentIn(file, { root, tools, trouble }), trouble)) ?? []));
+    if (agents.length < files.length) ground.lose("agents");
+    return { agents, sources: [] };
+  },
+};
 
-/** Both are paths and globs below `root`; `more` are tools from elsewhere, `spare` those that are there where the project has none of that name. Tool modules are loaded only when there is an agent that could name them. */
-export async function loadTomlAgents(
-  root: string,
-  patterns: readonly string[],
-  tools: readonly string[],
-  prices: PriceList = {},
-  more: ToolBox = new Map(),
-  spare: readonly Tool[] = [],
-  broken: ReadonlyMap<string, BrokenTool> = new Map(),
-  trouble: OnLoadFault = THROW_FAULT,
-): Promise<readonly TomlAgent[]> {
-  const folder = realpathSync(root);
-  const files = matchProjectFiles(folder, patterns, "agents");
-  if (files.length === 0) return [];
-  let lacks = false; // tools of a module that could not be loaded: which ones, nobody knows
-  const box = await loadToolBox(root, tools, more, spare, (fault) => {
-    trouble(fault);
-    lacks = true;
-  });
-  const ground = { box, prices, root: folder, broken, lacks, trouble };
-  const agents: TomlAgent[] = [];
-  for (const file of files) agents.push(...((await reportFault(async () => agentIn(file, ground), trouble)) ?? []));
-  return agents;
-}
+type Ground = Readonly<{ root: string; tools: NamedTools; trouble: OnLoadFault }>;
 
-/** The tools that an agent may name; those of the project's own modules are loaded here. */
-export async function loadToolBox(
-  root: string,
-  tools: readonly string[],
-  more: ToolBox = new Map(),
-  spare: readonly Tool[] = [],
-  trouble: OnLoadFault = THROW_FAULT,
-): Promise<ToolBox> {
-  const named = await loadTools(realpathSync(root), tools, more, trouble);
-  return new Map([...spare.map((tool) => [tool.name, { tool, file: "orgate" }] as const), ...named]);
-}
-
-/** T-25 one name is one tool, wherever it is defined. */
-async function loadTools(root: string, patterns: readonly string[], more: ToolBox, trouble: OnLoadFault): Promise<ToolBox> {
-  const box = new Map<string, { tool: Tool; file: string }>(more);
-  for (const file of matchProjectFiles(root, patterns.filter(isModule), "tools")) {
-    const module = await reportFault(() => importModule(file, root), trouble);
-    const exported = Object.values(module ?? {});
-    const tools = new Set(exported.filter(isTool));
-    if (module !== null && tools.size === 0 && !exported.some(isSkill))
-      trouble(fileFault({ file, detail: "exports no tool", hint: "export what `defineTool` returns, by name or as the default" }));
-    for (const tool of tools) {
-      const other = box.get(tool.name);
-      if (other !== undefined && other.tool !== tool)
-        trouble(fileFault({ file, detail: `tool \`${tool.name}\` is already defined in ${other.file}`, hint: "rename one of them" }));
-      else box.set(tool.name, { tool, file });
-    }
-  }
-  return box;
-}
-
-/** Skills in code: what the modules of `tools` export, for agents that name them. */
-export async function loadCodeSkills(
-  root: string,
-  patterns: readonly string[],
-): Promise<readonly Readonly<{ skill: Skill; place: string }>[]> {
-  const folder = realpathSync(root);
-  const found = new Map<string, { skill: Skill; place: string }>();
-  for (const file of matchProjectFiles(folder, patterns.filter(isModule), "tools")) {
-    for (const skill of Object.values(await importModule(file, folder)).filter(isSkill)) {
-      const other = found.get(skill.name);
-      if (other !== undefined && other.skill !== skill)
-        throw fileFault({ file, detail: `skill \`${skill.name}\` is already defined in ${other.place}`, hint: "rename one of them" });
-      found.set(skill.name, other ?? { skill, place: relative(folder, file) });
-    }
-  }
-  return [...found.values()];
-}
-
-const isModule = (pattern: string): boolean => !pattern.endsWith(".clad.toml");
-
-const isTool = (value: unknown): value is Tool =>
-  typeof value === "object" && value !== null && "inputSchema" in value && "check" in value && "resource" in value && "run" in value;
-
-type Ground = Readonly<{
-  box: ToolBox;
-  prices: PriceList;
-  root: string;
-  broken: ReadonlyMap<string, BrokenTool>;
-  lacks: boolean;
-  trouble: OnLoadFault;
-}>;
-
-/** Tells everything that is wrong with a file, and goes on with the rest of it; none where the rest makes no agent. */
-function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
-  const { box, prices: project, root, broken, lacks, trouble } = ground;
+/** Reports everything that is wrong with a file and goes on with the rest; empty if the rest makes no agent. */
+function agentIn(file: string, { root, tools: named, trouble }: Ground): readonly FormatAgent[] {
+  const { box, broken, lacks } = named;
   const text = textOf(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileFault({ file, at: toml, detail: `not TOML: ${toml.detail}`, hint: HINT });
@@ -183,7 +105,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
   );
   if (written === null) return [];
   const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = written;
-  const unfit: TomlAgent["unfit"][number][] = [];
+  const unfit: FormatAgent["unfit"][number][] = [];
   const found = tools.flatMap((name, i) => {
     const [known, wrong] = [box.get(name), broken.get(name)];
     if (known !== undefined) return [known.tool];
@@ -192,7 +114,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
     else if (!lacks) trouble(fileFault({ file, at: findTomlPosition(text, ["tools", i]), detail: `there is no tool \`${name}\``, hint }));
     return /^[\w-]{1,64}$/.test(name) ? [unusableTool(name)] : [];
   });
-  const prices = findAgentPrices([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, project);
+  const prices = findAgentPrices([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, named.prices);
   const agent = defineTelling(
     {
       ...rest,
@@ -201,7 +123,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
       ...(recover === undefined ? {} : { recover: recover as RecoveryDefinition }),
       ...(breaker === undefined ? {} : { breaker }),
       ...(knowledge === undefined ? {} : { knowledge: knowledge as KnowledgeDefinition }),
-      ...outputOf(output, file, root, text, trouble),
+      ...readOutputSetting(output, { file, root, text, trouble }),
       ...(schedules === undefined ? {} : { schedules: schedules as unknown as NonNullable<AgentDefinition["schedules"]> }),
       ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
@@ -209,7 +131,7 @@ function agentIn(file: string, ground: Ground): readonly TomlAgent[] {
     ({ setting, message, hint, error }) =>
       trouble(fileFault({ file, at: findTomlPosition(text, pathOf(setting)), detail: message, hint }, error)),
   );
-  return agent === null ? [] : [{ agent, file, unfit }];
+  return agent === null ? [] : [{ agent, file, unfit, locate: (setting) => findTomlPosition(text, [setting]) }];
 }
 
 type Written = z.infer<typeof agentSchema>;
@@ -234,12 +156,9 @@ function leaveOut(value: unknown, path: readonly PropertyKey[]): void {
   else Reflect.deleteProperty(value, key);
 }
 
-function outputOf(
+function readOutputSetting(
   output: Written["output"],
-  file: string,
-  root: string,
-  text: string,
-  trouble: OnLoadFault,
+  { file, root, text, trouble }: Readonly<{ file: string; root: string; text: string; trouble: OnLoadFault }>,
 ): Pick<AgentDefinition, "output"> {
   if (typeof output !== "string") return output === undefined ? {} : { output };
   try {

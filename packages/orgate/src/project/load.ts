@@ -1,0 +1,304 @@
+/**
+ * Loads a project: agents of every format, with the tools, skills, MCP servers and instructions that they name. `loadProject` is the one way to load
+ * a project; `loadRunnableProject` adds the policies in force. Commands, server, shell and tests use these two.
+ */
+import { relative } from "node:path";
+import {
+  type Agent,
+  describeFault,
+  equipAgent,
+  FaultError,
+  isFault,
+  NO_RESOURCES,
+  type ProjectResources,
+  type SkillPrompter,
+  type Surface,
+  withDefaultModel,
+} from "@orgate/core";
+import { hiddenPrompt } from "@orgate/shell/terminal";
+import type { SymbiProblem, UnknownTools } from "@orgate/symbi";
+import { isUnusableTool } from "@orgate/toolclad";
+import type { Config } from "../config/config.ts";
+import { withCoordinator } from "../coordinator/agent.ts";
+import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
+import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
+import { fileFault } from "../files/file-fault.ts";
+import { faultToProblem } from "../guard/modules.ts";
+import type { AskHidden } from "../identity/secrets.ts";
+import type { Env } from "../node/env.ts";
+import { openPolicies, type Policies } from "../policies/policies.ts";
+import { mustHaveSkills } from "./agent-settings.ts";
+import type { AgentFormat, AgentSource, FormatAgent, FormatFiles, FormatGround, Lost, ProjectAgent } from "./formats/format.ts";
+import { AGENT_FORMATS } from "./formats/formats.ts";
+import { moduleFormat } from "./formats/modules.ts";
+import { loadBuildPorts } from "./ports-module.ts";
+import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
+import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
+import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
+import { hasShellAgent } from "./shell-agent.ts";
+import { projectMemory } from "./symbi/symbi-cache.ts";
+import { refuseAll } from "./symbi/symbi-files.ts";
+import { loadCodeSkills, loadToolBox } from "./tool-box.ts";
+import { loadTrust } from "./trust-journal.ts";
+
+export type LoadedProject = Readonly<{
+  config: Config;
+  agents: readonly ProjectAgent[];
+  /** Files that declare schedules and webhooks beside agents. */
+  sources: readonly AgentSource[];
+  manifests: ProjectManifests;
+  skills: readonly ProjectSkill[];
+  /** Null if no agent names a server. The caller closes its hub. */
+  mcp: ProjectMcp | null;
+  /** Tools of the coordinator; the server connects them. */
+  desk: CoordinatorTools;
+  /** Parts that could not be read, where problems are collected: checks that need them are left out. */
+  gaps: Gaps;
+}>;
+/** `agents`: there may be more of them. `tools`: some may be missing, or only known by name. */
+export type Gaps = Readonly<{ agents: boolean; tools: UnknownTools }>;
+export type Collect = (problems: readonly SymbiProblem[]) => void;
+
+export type ProjectLoadOptions = Readonly<{
+  /** `wanted` reads only the skills that agents name. */
+  skills?: "wanted" | "all";
+  env?: Env;
+  /** Asks for the passphrase of the secrets; the terminal of this process unless given. */
+  ask?: AskHidden | undefined;
+  /** Receives every problem; without it the first one is thrown. Agents that have problems are for further checks only. */
+  collect?: Collect | null;
+  /** Parsed and compiled files; empty unless given. */
+  cache?: FileCache;
+  formats?: readonly AgentFormat[];
+}>;
+
+/** A-3 an agent is found by its name, in whichever format it is written; one name is one agent. */
+export async function loadProject(config: Config, options: ProjectLoadOptions = {}): Promise<LoadedProject> {
+  const { env = process.env, ask = hiddenPrompt(), formats = AGENT_FORMATS } = options;
+  const manifests = loadManifests(config, env, ask);
+  const desk = coordinatorTools();
+  const shell = hasShellAgent(config) ? (await import("../authoring/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
+  const lost = { agents: false, tools: false };
+  const ground = openGround(config, { options, manifests, lost, spare: [...desk.tools, ...(shell?.tools ?? [])] });
+  const files = await loadFormats(formats, ground);
+  const equipped = withCoordinator(files.agents, desk.middleware, config);
+  const agents = refuseTwins(shell?.within(equipped) ?? equipped, ground);
+  const resources = await loadResources(config, agents, { manifests, env, skills: options.skills ?? "wanted" });
+  const finished: ProjectAgent[] = [];
+  for (const one of agents) finished.push(await finish(one, config, resources.equipment)); // in order: the first problem is the one reported
+  const { skills, mcp } = resources;
+  const gaps = gapsIn(agents, lost);
+  return { config, agents: finished, sources: files.sources, manifests, skills, mcp, desk, gaps };
+}
+
+type Unfinished = FormatAgent & Readonly<{ format: string }>;
+type LostParts = Record<Lost, boolean>;
+
+type GroundParts = Readonly<{
+  options: ProjectLoadOptions;
+  manifests: ProjectManifests;
+  lost: LostParts;
+  /** Tools for agents where the project has none of that name. */
+  spare: CoordinatorTools["tools"];
+}>;
+
+function openGround(config: Config, { options, manifests, lost, spare }: GroundParts): FormatGround {
+  const { collect = null, cache = NO_FILE_CACHE } = options;
+  let box: ReturnType<typeof loadToolBox> | null = null;
+  const lose = (what: Lost): void => {
+    lost[what] = true;
+  };
+  const report = (fault: FaultError, what?: Lost): void => {
+    if (collect === null) throw fault;
+    collect([faultToProblem(fault, config.root)]);
+    if (what !== undefined) lose(what);
+  };
+  return {
+    config,
+    cache,
+    isCollecting: collect !== null,
+    report,
+    lose,
+    async tools() {
+      box ??= loadToolBox(config, { tools: manifests.tools, spare, trouble: (fault) => report(fault, "tools") });
+      return { box: await box, broken: manifests.broken, prices: config.prices, lacks: lost.tools };
+    },
+    refuse(path, problems, cause) {
+      if (collect === null) throw refuseAll(path, problems, cause);
+      collect(problems);
+    },
+    collect: (problems) => collect?.(problems),
+  };
+}
+
+async function loadFormats(
+  formats: readonly AgentFormat[],
+  ground: FormatGround,
+): Promise<Readonly<{ agents: readonly Unfinished[]; sources: FormatFiles["sources"] }>> {
+  const patterns = Map.groupBy(ground.config.agents, (pattern) => formats.find((format) => format.matches(pattern)) ?? moduleFormat);
+  const agents: Unfinished[] = [];
+  const sources: AgentSource[] = [];
+  for (const format of new Set([...formats, moduleFormat])) {
+    const files = await format.load(patterns.get(format) ?? [], ground);
+    agents.push(...files.agents.map((one) => ({ ...one, format: format.name })));
+    sources.push(...files.sources);
+  }
+  return { agents, sources };
+}
+
+/** Sorted by name. */
+function refuseTwins(agents: readonly Unfinished[], { report }: FormatGround): readonly Unfinished[] {
+  const byName = new Map<string, Unfinished>();
+  for (const one of agents) {
+    const { agent, file, at = null } = one;
+    const other = byName.get(agent.name);
+    if (other === undefined) byName.set(agent.name, one);
+    else {
+      const where = `${other.file}${other.at === undefined ? "" : `:${other.at.line}`}`;
+      report(fileFault({ file, at, detail: `agent \`${agent.name}\` is already defined in ${where}`, hint: "rename one of them" }));
+    }
+  }
+  return [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
+}
+
+function gapsIn(agents: readonly Unfinished[], lost: LostParts): Gaps {
+  const names = agents.flatMap(({ agent }) => agent.tools.filter(isUnusableTool).map(({ name }) => name));
+  const isLacking = agents.some(({ agent }) => agent.missing.length + agent.missingServers.length > 0);
+  return { agents: lost.agents, tools: { more: lost.agents || lost.tools || isLacking, named: [...new Set(names)] } };
+}
+
+type Resources = Readonly<{ equipment: ProjectResources | null; skills: readonly ProjectSkill[]; mcp: ProjectMcp | null }>;
+
+/** Skills, instructions and MCP servers that agents name; nothing is read or linked that no agent names. */
+async function loadResources(
+  config: Config,
+  agents: readonly Unfinished[],
+  { manifests, env, skills: which }: Readonly<{ manifests: ProjectManifests; env: Env; skills: "wanted" | "all" }>,
+): Promise<Resources> {
+  const { prices } = config;
+  const wanted = new Set(agents.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
+  const isInstructed = agents.some(({ agent }) => agent.definition.projectInstructions === true);
+  const isLinked = manifests.servers.length > 0 || agents.some(({ agent }) => agent.missingServers.length > 0);
+  const skillPrompter = await loadSkillPrompter(config, agents);
+  if (which === "wanted" && wanted.size === 0 && !isInstructed && !isLinked) {
+    const isEquipped = skillPrompter !== null || Object.keys(prices).length > 0 || agents.some(({ unfit }) => unfit.length > 0);
+    return { equipment: isEquipped ? { ...NO_RESOURCES, prices, skillPrompter } : null, skills: [], mcp: null };
+  }
+  const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
+  const trusted = await loadTrust(config.journal.directory);
+  const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
+  const mcp = isLinked ? projectMcp(config, trusted, env) : null;
+  if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
+  const { servers, unusableServers } = mcp === null ? NO_RESOURCES : serverEquipment(mcp);
+  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices, skillPrompter };
+  return { equipment, skills, mcp };
+}
+
+/** Of the project's ports module, which is loaded only where an agent has skills. */
+async function loadSkillPrompter(config: Config, agents: readonly Unfinished[]): Promise<SkillPrompter | null> {
+  const hasSkills = agents.some(({ agent }) => (agent.definition.skills ?? []).length > 0);
+  return hasSkills ? ((await loadBuildPorts(config)).skillPrompter ?? null) : null;
+}
+
+/** Adds the resources that the agent names, the policies and labels of its own file, and the project's default model. */
+async function finish(one: Unfinished, config: Config, equipment: ProjectResources | null): Promise<ProjectAgent> {
+  const { file, format, locate } = one;
+  const missingTools = one.unfit.map(({ tool, file: at, line, column, detail, hint }) => ({
+    tool,
+    detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
+    hint,
+  }));
+  const equipped = equipment === null ? one.agent : withPlace(file, () => equipAgent(one.agent, { ...equipment, missingTools }));
+  const { agent, ...own } = (await one.finish?.(equipped)) ?? { agent: equipped };
+  return {
+    ...own,
+    agent: withPlace(file, () => withDefaultModel(agent, config.models.default)),
+    file,
+    format,
+    ...(locate === undefined ? {} : { locate }),
+  };
+}
+
+function withPlace(file: string, make: () => Agent): Agent {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    const { message, hint } = describeFault(error.fault);
+    throw fileFault({ file, detail: message, hint }, error);
+  }
+}
+
+export const loadManifests = (config: Config, env: Env, ask: AskHidden): ProjectManifests =>
+  projectManifests({
+    root: config.root,
+    tools: config.tools,
+    directory: config.journal.directory,
+    env,
+    ask,
+    ports: () => loadBuildPorts(config),
+    ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
+  });
+
+// ── with policies ──
+
+/** A project that can run: everything that can be wrong with it has been checked, nothing is open for writing yet. */
+export type RunnableProject = Readonly<{
+  config: Config;
+  project: LoadedProject;
+  agents: readonly Agent[];
+  gate: Policies;
+  surface: Surface;
+}>;
+
+export type RunnableOptions = Readonly<{
+  env: Env;
+  surface: Surface;
+  /** The one agent that will run: Cedar checks its own file and those of its delegates, and no others (Y-15). */
+  running?: string | null;
+  ask?: AskHidden | undefined;
+}>;
+
+export async function loadRunnableProject(
+  config: Config,
+  { env, surface, running = null, ask }: RunnableOptions,
+): Promise<RunnableProject> {
+  const cache = projectMemory(config, env);
+  const project = await loadProject(config, { env, ask, cache });
+  const agents = project.agents.map(({ agent }) => agent);
+  const only = running === null ? undefined : withDelegates(running, agents);
+  const gate = openProjectPolicies({ config, agents, surface, cache, only });
+  cache.save();
+  return { config, project, agents, gate, surface };
+}
+
+type PolicyParts = Readonly<{
+  config: Config;
+  agents: readonly Agent[];
+  surface: Surface;
+  cache: FileCache;
+  only: ReadonlySet<string> | undefined;
+}>;
+
+/** A policy about a tool that is missing does not load: then the missing tool is the fault to report, not the policy. */
+function openProjectPolicies({ config, agents, surface, cache, only }: PolicyParts): Policies {
+  try {
+    return openPolicies(config, agents, surface, { only, remembered: cache });
+  } catch (error) {
+    if (isFault(error, "policies-refused"))
+      agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);
+    throw error;
+  }
+}
+
+/** The agent and all agents that it can reach by delegation. */
+function withDelegates(name: string, agents: readonly Agent[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const left = [name];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    left.push(...(agents.find((agent) => agent.name === next)?.delegates ?? []));
+  }
+  return found;
+}

@@ -1,0 +1,126 @@
+/** `.symbi` and `.dsl` files as an agent format: agents with policies, labels, schedules and webhooks. Y-4, A-3: all files or none. */
+
+import { relative } from "node:path";
+import type { Agent } from "@orgate/core";
+import type { Compiled, UnknownTools } from "@orgate/symbi";
+import { isUnusableTool } from "@orgate/toolclad";
+import type { AgentFormat, FormatAgent, FormatGround, NamedTools, ProjectAgent } from "../formats/format.ts";
+import { finishAgent, lacksAny, openDelegates } from "./project-symbi.ts";
+import { type AgentMemory, agentMemory } from "./symbi-cache.ts";
+import { buildAgent, isSymbi, readSymbiFiles, problemAt as symbiProblemAt } from "./symbi-files.ts";
+import { type SymbiInputs, seenBy } from "./symbi-inputs.ts";
+import type { SymbiOrigin, SymbiSource } from "./symbi-origin.ts";
+
+export const symbiFormat: AgentFormat = {
+  name: "symbi",
+  matches: isSymbi,
+  load: (patterns, ground) => new SymbiLoading(ground).load(patterns),
+};
+
+const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
+
+class SymbiLoading {
+  readonly #ground: FormatGround;
+  readonly #memory: AgentMemory;
+  readonly #origins = new Map<string, SymbiOrigin>();
+  /** Files of which a block is missing. */
+  readonly #torn = new Set<SymbiSource>();
+
+  constructor(ground: FormatGround) {
+    this.#ground = ground;
+    this.#memory = agentMemory(ground.cache);
+  }
+
+  async load(patterns: readonly string[]) {
+    const found = await this.#read(patterns);
+    const sources = found.map(({ path, symbi }) => ({ path, symbi, schedules: symbi.schedules, webhooks: symbi.webhooks }));
+    const drafts = found.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
+    if (drafts.length === 0) return { agents: [], sources };
+    const tools = await this.#ground.tools();
+    const agents = drafts.flatMap((origin) => this.#define(origin, tools));
+    for (const { origin, problem } of openDelegates(this.#origins)) this.#ground.refuse(origin.source.path, [problem]);
+    return { agents, sources };
+  }
+
+  async #read(patterns: readonly string[]): Promise<readonly SymbiSource[]> {
+    const { config, refuse, lose } = this.#ground;
+    const reads = await readSymbiFiles(config.root, patterns, config.drafts, this.#memory);
+    return reads.flatMap((read) => {
+      if (read.kind === "source") return [read.source];
+      refuse(read.path, read.problems);
+      if (!read.isWhole) lose("agents");
+      if (read.part !== null && !read.isWhole) this.#torn.add(read.part);
+      return read.part === null ? [] : [read.part];
+    });
+  }
+
+  #define(origin: SymbiOrigin, tools: NamedTools): readonly FormatAgent[] {
+    const { source, draft } = origin;
+    const { config, refuse, collect, lose } = this.#ground;
+    const at = (place: number, detail: string, hint: string) => symbiProblemAt(source.symbi, place, detail, hint);
+    const other = this.#origins.get(draft.name);
+    if (other !== undefined) {
+      const there = symbiProblemAt(other.source.symbi, other.draft.at, "", "");
+      const detail = `agent \`${draft.name}\` is already defined in ${there.file}:${there.line}`;
+      refuse(source.path, [at(draft.at, detail, "rename one of them")]);
+      return [];
+    }
+    this.#origins.set(draft.name, origin);
+    const built = buildAgent(source, draft, tools);
+    if (built.kind === "problems") refuse(source.path, built.problems, built.cause);
+    const { agent, unfit } = built;
+    collect(
+      unfit.map(({ tool, at: place, file, line, detail, hint }) =>
+        at(place, `tool \`${tool}\` cannot be used: ${detail}`, `mend ${relative(config.root, file)}:${line}: ${hint}`),
+      ),
+    );
+    if (agent === null) lose("agents");
+    const position = (place: number) => {
+      const { line, column } = at(place, "", "");
+      return { line, column };
+    };
+    const locate = (setting: string, name?: string) => {
+      const named = setting === "delegates" ? draft.delegates.find((one) => one.name === name)?.at : undefined;
+      return position(named ?? draft.places.get(setting) ?? draft.at);
+    };
+    const finish = (whole: Agent) => this.#finish(whole, origin);
+    return agent === null ? [] : [{ agent, file: source.path, unfit, at: position(draft.at), locate, finish }];
+  }
+
+  async #finish(agent: Agent, origin: SymbiOrigin): Promise<Pick<ProjectAgent, "agent" | "symbi">> {
+    const made = await this.#compile(agent, origin);
+    if (made.kind === "problems") this.#ground.refuse(origin.source.path, made.problems);
+    return made.kind === "agent"
+      ? { agent: made.agent, symbi: { origin, policies: made.policies } }
+      : { agent, symbi: { origin, policies: [] } };
+  }
+
+  async #compile(agent: Agent, origin: SymbiOrigin) {
+    const { config, isCollecting } = this.#ground;
+    const seen = () => seenBy(agent, config.groups);
+    const unknown = isCollecting ? this.#unknownTo(agent, origin) : null;
+    if (unknown !== null) {
+      const part = (await import("./symbi-compile.ts")).compileAgent(origin, seen(), unknown);
+      if (part.kind === "problems") return part;
+      if (!lacksAny(agent)) return { kind: "agent", agent, policies: [] } as const;
+    }
+    const made = lacksAny(agent) ? NOTHING_MADE : await this.#compileOnce(origin, seen());
+    return finishAgent(agent, origin, () => made);
+  }
+
+  async #compileOnce(origin: SymbiOrigin, seen: SymbiInputs): Promise<Compiled> {
+    const known = this.#memory.compiled(origin, seen);
+    if (known !== null) return known;
+    const made = (await import("./symbi-compile.ts")).compileAgent(origin, seen);
+    if (made.kind === "compiled") this.#memory.keepCompiled(origin, seen, made);
+    return made;
+  }
+
+  /** Null if all tools of the agent are known. */
+  #unknownTo(agent: Agent, { source, draft: { tools, delegates, definition } }: SymbiOrigin): UnknownTools | null {
+    const isSilent = tools.length + delegates.length + (definition.skills?.length ?? 0) + (definition.mcp?.length ?? 0) === 0;
+    const more = agent.missing.length + agent.missingServers.length > 0 || (this.#torn.has(source) && isSilent);
+    const named = agent.tools.filter(isUnusableTool).map(({ name }) => name);
+    return more || named.length > 0 || lacksAny(agent) ? { more, named } : null;
+  }
+}

@@ -1,0 +1,22 @@
+/** Reads from the journal what a person trusts. */
+import { isFault, type Journal, TRUST } from "@orgate/core";
+import { readAllEntries } from "@orgate/core/journal";
+import { openReadOnlyStore } from "../store/open-read-only.ts";
+import { foldTrust, type Trusted } from "./trust.ts";
+
+/** Empty where there is no journal yet. */
+export async function loadTrust(directory: string): Promise<Trusted> {
+  try {
+    const look = openReadOnlyStore(directory);
+    try {
+      return await readTrust(look.journal);
+    } finally {
+      await look.close();
+    }
+  } catch (error) {
+    if (isFault(error, "journal-unreadable")) return new Map();
+    throw error;
+  }
+}
+
+export const readTrust = async (journal: Pick<Journal, "read">): Promise<Trusted> => foldTrust(await readAllEntries(journal, TRUST));
