@@ -76,6 +76,8 @@ test("F-9 a breaker that opened in one process is listed, holds in the next, and
     reason: "it is up",
     at: expect.any(Number),
     until: null,
+    failures: 0,
+    written: "closed",
   });
   expect((await run(desk, "once")).output).toContain("fetched");
   const set = await desk.orgate("breakers", "set", "tool:fetch", "open", "--for", "10m", "--reason", "maintenance", "--as", "ana");
