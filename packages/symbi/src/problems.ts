@@ -1,4 +1,4 @@
-/** What is wrong with a file: where, what was expected, what to do. */
+/** Problems in a file: where, what was expected, what to do. */
 import { suggestNearest, toPosition } from "@orgate/core/vocab";
 import { eachToken } from "./tokens.ts";
 

@@ -30,7 +30,7 @@ export type Types = Readonly<{
   /** Null where something is wrong with it, which was told. */
   schemaOf(type: TypeNode): JsonObject | null;
   fieldsOf(fields: readonly (Field | Param)[]): JsonObject | null;
-  /** What stands behind a name that a body uses: declared here, one of the language's own (null), or nothing at all. */
+  /** The declaration of a name that a body uses; null for one of the language's own, undefined for an unknown name. */
   find(name: string): TypeDeclaration | null | undefined;
   tellUnused(): void;
 }>;

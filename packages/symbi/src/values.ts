@@ -1,4 +1,4 @@
-/** What stands behind a key, as plain values; and blocks of keys, read by their table. */
+/** Values after a key, as plain values; and blocks of keys, read by their table. */
 import { type Json, suggestNearest } from "@orgate/core/vocab";
 import { type BLOCK_KEYS, type BlockKey, type Keys, REPLACEMENT_KEYS, UNSUPPORTED_KEYS } from "./keys.ts";
 import type { EntryOrSection, Expression, Name, Section, TreeEntry } from "./tree.ts";

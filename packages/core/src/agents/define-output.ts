@@ -1,5 +1,5 @@
 /**
- * What a turn answers with, made from any schema. Providers and tools take objects: what is none is the field `value` of one.
+ * A turn's structured output, made from any schema. Providers and tools take objects only: any other value becomes the field `value` of one.
  *
  * M-23 an output is any Standard Schema that can describe itself, or a JSON Schema; one that could not be looked at whole is refused where
  *      it stands.
@@ -19,7 +19,7 @@ import { fromJsonSchema } from "./schemas/json-schema.ts";
 import { type Refuse, type Schema, toJsonSchema, toStandardSchema, validateValue, withoutDialect } from "./schemas/schemas.ts";
 import { isStandardSchema, type StandardSchema } from "./schemas/standard-schema.ts";
 
-/** What an answer is, once it fits. */
+/** Type of an answer that fits its schema. */
 export type AnswerOf<S extends Schema | undefined> = S extends StandardSchema<infer _I, infer O> ? O : Json;
 
 /** An output that has no digest yet. */

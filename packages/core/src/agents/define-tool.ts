@@ -69,13 +69,13 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   /** A person is asked before each call, whatever the policies permit. */
   humanApproval?: boolean;
   version?: string;
-  /** What a call touches: what policies are written about. */
+  /** The resource that a call touches: policies are written about it. */
   resource?: (input: Parsed<In>) => Resource;
   /** The types that `resource` answers with. Said, they are enforced, and policies that name them are checked. */
   resourceTypes?: readonly string[];
   endsTurn?: boolean;
   timeoutMs?: number;
-  /** What is done when it fails: one strategy, several tried in order, or a function that chooses. Unsaid: what the agent says. */
+  /** Recovery after a failure: one strategy, several tried in order, or a function that chooses. Default: the agent's. */
   recover?: RecoveryDefinition;
   /** When it is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
@@ -89,7 +89,7 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   outgoing?: readonly string[];
   /** Once it is done, the values of these arguments are known: `{ set: "people", from: "to" }`. */
   learns?: readonly LearnRule[];
-  /** What the things in its output are called, for tools that take their ids. */
+  /** Names of the things in its output, for tools that take their ids. */
   names?: NameRule;
   markup?: Tool["markup"];
   /** It changes a file: it shows what was there and what is with `context.evidence({ edit })`, and surfaces show a diff. */

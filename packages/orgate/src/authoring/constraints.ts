@@ -8,10 +8,10 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { durationWords, FaultError, lowerFirst, suggestNearest } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
 import { findTomlPosition, readToml } from "../files/toml-text.ts";
-import { errorMessage } from "../node/error-message.ts";
 
 const CONSTRAINTS = ".orgate/constraints.toml";
 

@@ -116,7 +116,7 @@ async function loaded(config: Config, env: Env, collect: ((problems: readonly Sy
   const project = await loadProject(config, { env, ask: null, collect });
   await project.mcp?.hub.close(); // nothing is called here
   const agents = project.agents.map(({ agent }) => agent);
-  const options = { place: policyFolderPath(config), agents, groups: config.groups, surface: "shell" as Surface, gaps: project.gaps };
+  const options = { place: policyFolderPath(config), agents, groups: config.groups, surface: "shell" as Surface, unread: project.unread };
   const loading = tryLoadFolder(options);
   if (loading.kind === "refused" && collect !== null) collect(loading.problems);
   const side = loading.kind === "loaded" ? { agents, loaded: loading.loaded, cases: readCases(options.place) } : null;
@@ -161,7 +161,7 @@ function judge(
   ];
 }
 
-function takesName({ shown, contract }: ManifestFile, { desk }: LoadedProject): readonly Finding[] {
+function takesName({ shown, contract }: ManifestFile, { coordinator: desk }: LoadedProject): readonly Finding[] {
   const { name } = contract.manifest.tool;
   return TAKEN.has(name) || desk.tools.some((tool) => tool.name === name)
     ? [

@@ -16,7 +16,7 @@ const amount = z.number().min(0);
 const model = z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`");
 const price = z.strictObject({ input: amount, output: amount, cachedInput: amount.exactOptional(), cacheWrite: amount.exactOptional() });
 
-/** What `orgate.toml` may hold. */
+/** Schema of `orgate.toml`. */
 const projectSchema = z.strictObject({
   project: z.strictObject({
     name: z
@@ -90,7 +90,7 @@ export type Config = Readonly<{
   models: Readonly<{ default: string | null }>;
   /** A module below `root` whose default export replaces parts of the runtime; null: none. */
   ports: string | null;
-  /** What models cost, by `provider/name`: for agents that do not say it themselves. */
+  /** Model prices by `provider/name`: for agents without prices of their own. */
   prices: Readonly<Record<string, Prices>>;
   /** `embedding`: what makes vectors of what is known, `provider/name`; null: it is found by its words alone. */
   knowledge: Readonly<{ embedding: string | null }>;

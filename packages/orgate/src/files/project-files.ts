@@ -25,7 +25,7 @@ import {
 } from "node:fs";
 import { join, relative, sep } from "node:path";
 
-/** What may not be touched; see `path-guard.ts`. */
+/** Tells free paths from protected ones; see `path-guard.ts`. */
 type Judge = (path: string) => Readonly<{ kind: "free"; real: string } | { kind: "protected"; what: string }>;
 type Guard = Readonly<{ judge: Judge /** The same for many paths, at the cost of one. */; survey(): Judge }>;
 export type ProjectFilesOptions = Readonly<{ root: string; reading: Guard; writing: Guard }>;

@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { resolve, sep } from "node:path";
-import { errorMessage } from "../node/error-message.ts";
+import { errorMessage } from "@orgate/core/vocab";
 
 /** Throws a plain `Error` whose message is one phrase about the file: callers know its place and what to do. */
 export function readTextFile(file: string, maxBytes: number): string {

@@ -42,7 +42,7 @@ export function matchProjectFiles(root: string, patterns: readonly string[], set
   return [...files].sort();
 }
 
-/** What `agents/**` passes over is a folder; what is named like an agent's file and is none would be missed. */
+/** `agents/**` passes over folders; a folder named like an agent's file would be missed. */
 const NAMED_LIKE = /\.(?:symbi|dsl|toml|[cm]?[jt]s)$/;
 
 /** Takes each thing that is wrong; the first is thrown unless somebody wants them all. */

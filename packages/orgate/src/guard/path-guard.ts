@@ -1,11 +1,11 @@
 /**
- * What no tool writes, whatever the policies permit (the shell's `save_artifact` aside, which has a guard of its own): what decides, what is
- * loaded or run, and the record. Which places those are, `protected-paths.ts` says. Every tool that writes files does it through here.
+ * Paths that no tool writes, whatever the policies permit (except the shell's `save_artifact`, which has a guard of its own): files that decide,
+ * files that are loaded or run, and the record. `protected-paths.ts` lists them. Every tool that writes files does it through here.
  *
  * T-10 a path is judged by where it leads: links, `..`, places that do not exist yet, other spellings that a file system may take for the
  *     same name, and other names of the same file (hard links) are all seen through.
  * T-10 what was opened is judged again before a byte of it changes, so a path that is exchanged meanwhile leads nowhere.
- * Whoever judges many paths surveys what is protected once: what it costs grows with the paths and the protected files, not with their product.
+ * A caller that judges many paths surveys the protected ones once: the cost grows with the paths plus the protected files, not with their product.
  * T-10 nothing that holds a protected place is renamed or removed.
  */
 import {

@@ -1,5 +1,5 @@
 /**
- * What is protected in a project: what decides, what Orgate loads, what is run, and what says where those lie. Tools do not write there
+ * A project's protected paths: files that decide, that Orgate loads, that are run, and that say where those lie. Tools do not write there
  * (`guard/path-guard.ts`), and Orgate loads code of the project from nowhere else (`modules.ts`): both ask here.
  *
  * T-11 what is imported is protected, followed as Node resolves it, with the places that Node would prefer.

@@ -11,9 +11,9 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
-import { errorMessage } from "../node/error-message.ts";
 
 const COST = 2 ** 17;
 export const LEAST_COST = 2 ** 15;

@@ -10,9 +10,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Digest, digestJson, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Env } from "../node/env.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { MCP_FILE, type McpEntry, readMcpFile } from "./mcp-file.ts";
 
 const target = z.enum(TARGET_KINDS);

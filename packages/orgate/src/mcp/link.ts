@@ -10,10 +10,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, describeFault, FaultError, type Hash, type JsonObject } from "@orgate/core";
+import { errorMessage, untilAborted } from "@orgate/core/vocab";
 import type { InvocationResult, McpInvocation } from "@orgate/toolclad";
-import { untilAborted } from "../node/abort.ts";
 import type { Env } from "../node/env.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { isSignInNeeded } from "./auth.ts";
 import { type Catalogue, offeredDigest, parseCatalogue, truncate } from "./catalogue.ts";
 import { connectMcp, type McpClientSettings, type McpConnection, type Progress } from "./client.ts";

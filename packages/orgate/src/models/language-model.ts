@@ -1,6 +1,6 @@
 /**
  * Any language model of the AI SDK's interface as a model of ours: one request, one streamed answer, no loop, no retries of its own.
- * What the model brings back is untrusted, and what it throws becomes a `model-failed` fault here or nowhere.
+ * The model's output is untrusted, and an error that it throws becomes a `model-failed` fault here or nowhere.
  */
 
 import {
@@ -11,7 +11,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
-import { onAbort, untilAborted } from "../node/abort.ts";
+import { onAbort, untilAborted } from "@orgate/core/vocab";
 import { type AnswerWay, type AnswerWays, NATIVE, withAnswerWay } from "./answers.ts";
 import { classifyTrouble, type FaultContext, type ModelTrouble, type Recipient, toFault, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";

@@ -1,4 +1,4 @@
-/** What the routes stand on. */
+/** Shared context of the operation handlers. */
 import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { Runtime } from "../runtime/api.ts";

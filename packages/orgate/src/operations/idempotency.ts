@@ -3,7 +3,7 @@
  *     server was started again, gets the first one's answer; the key with another request is refused. What failed, or was not over when it was answered, is looked at again.
  * W-5 which request a key is for is on disk before anything is done: also after a crash, a failure or an answer that was not the last word, another
  *      request under it is refused. Access with other limits has keys of its own: nobody is told through a key what their own access does not show.
- * What is done under a key has ids that are made from it, so that a request which a crash cut off is not done a second time when it is sent again.
+ * Ids made under a key are derived from it, so that a request which a crash cut off is not done a second time when it is sent again.
  */
 import { createHash } from "node:crypto";
 import { type IntentId, intentId } from "@orgate/core";
@@ -33,7 +33,7 @@ export type GivenAnswer = Readonly<{
 }>;
 export type Replied = Readonly<{ status: number; value: unknown; passing: boolean }>;
 export type Idempotency = Readonly<{
-  /** What was answered under this key before; null where nothing was. */
+  /** The earlier answer under this key; null if there is none. */
   kept(given: GivenAnswer): Promise<Replied | null>;
   /** The intent of a request that was begun under this key; null where the key was not used. */
   begun(given: GivenAnswer): IntentId | null;

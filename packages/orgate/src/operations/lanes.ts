@@ -4,8 +4,8 @@
  * W-20 whoever asks for more long work at once than is for one caller is told so (429), and others are not kept from theirs.
  */
 
+import { onAbort } from "@orgate/core/vocab";
 import { wireProblem } from "@orgate/protocol";
-import { onAbort } from "../node/abort.ts";
 import type { Caller } from "./access.ts";
 import { refusal } from "./refusal.ts";
 

@@ -16,7 +16,7 @@ import { refusal } from "./refusal.ts";
 
 export type WantedSession = Readonly<{ agent: string; id: string; labels?: readonly string[] }>;
 
-/** What the server itself makes up of a caller, a key or a call; nobody else may use such a name. */
+/** Names that the server itself makes up for a caller, a key or a call; nobody else may use one. */
 const OURS = /^(?:chat|ui|ws|key|run)-[0-9a-f]{40}$/;
 
 /** Under an id that the caller chose. */

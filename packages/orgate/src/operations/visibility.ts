@@ -1,4 +1,4 @@
-/** What one caller may see of the journal, stream by stream, asked again each time: a policy that changes or a key that ends acts at once. */
+/** The streams of the journal that one caller may see, decided each time: a changed policy or a revoked key acts at once. */
 import { isSessionStream, type Journal, type SessionId, type StreamId } from "@orgate/core";
 import { requesterName } from "../identity/requester.ts";
 import type { Permissions } from "./access.ts";

@@ -167,7 +167,7 @@ function changeOf(loading: FolderLoad, before: LoadedFolder): ReloadOutcome {
 }
 
 function closedBy({ problems, files }: Extract<ReloadOutcome, { kind: "refused" }>, options: PolicyOptions, engine: Engine): ReloadOutcome {
-  const cast = toPolicyWorld(options.agents, options.groups, options.gaps);
+  const cast = toPolicyWorld(options.agents, options.groups, options.unread);
   return { kind: "closed", problems, files, loaded: denyAllSet(cast, problems, engine) };
 }
 

@@ -126,7 +126,7 @@ function caseOf({ agent, act, tool }: ProbeOptions, { args, resource }: Base, ch
   return { ...made, ...found };
 }
 
-/** What a text that leaves holds has no fact of a target's: without its links it would be taken for one. */
+/** A fact of outgoing text gets links too, if only none: without them it would be mistaken for a target's. */
 function tell(made: Record<string, unknown>, tool: Tool | null, [arg = "", ...rest]: readonly string[], value: Json | undefined): void {
   if (tool?.outgoing.includes(arg) === true && record(record(made["facts"])?.[arg])?.["links"] === undefined)
     put(made, ["facts", arg, "links"], []);
@@ -203,7 +203,7 @@ function present(path: string, attr: string, turns: Turns, { tool }: ProbeOption
   if ((path === "args" || path === "facts") && schema !== null) add(turns, `args.${attr}`, valueFor(schema));
 }
 
-/** What is read as it is: true or false. What a tool does not take is left out by the tool. */
+/** An attribute used as a condition: both values are tried. A tool leaves out a value that it does not take. */
 function flag(e: unknown, turns: Turns): void {
   const path = pathOf(e);
   if (path !== null && FLAGS.test(path)) for (const value of [true, false]) add(turns, path, value);

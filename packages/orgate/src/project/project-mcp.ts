@@ -15,7 +15,7 @@ import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { standingOf, type Trusted } from "./trust.ts";
+import { findTrustState, type Trusted } from "./trust.ts";
 
 export type ServerState = "usable" | "untrusted" | "changed" | "unaccepted" | "bad" | "disabled" | "clash";
 
@@ -29,7 +29,7 @@ export type ProjectServer = Readonly<{
   /** Null where its entry is not whole. */
   server: McpServer | null;
   ignored: readonly string[];
-  /** What was accepted; null where nothing was, or what was is not there any more. */
+  /** The accepted catalogue; null where none was accepted, or its file is missing. */
   accepted: Catalogue | null;
 }>;
 
@@ -72,7 +72,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
       found.detail,
       found.why === "disabled" ? "say `disabled: false` in its entry" : "mend its entry; `orgate mcp list` looks again",
     );
-  const stands = origin === "user" ? "trusted" : standingOf(`mcp:${name}`, digest, trusted);
+  const stands = origin === "user" ? "trusted" : findTrustState(`mcp:${name}`, digest, trusted);
   if (stands === "changed")
     return not(
       "changed",
@@ -87,7 +87,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
   return { ...at, ignored, state: "usable", why: null };
 }
 
-/** What agents may name: a server, for all that was accepted of it, or one tool. */
+/** Names that agents may use: a server, for all that was accepted of it, or one tool. */
 export function serverEquipment({ servers, hub, bad }: ProjectMcp): Pick<ProjectResources, "servers" | "unusableServers"> {
   const usable = servers.flatMap(({ name, state }): readonly (readonly [string, ServerTools])[] => {
     const tools = state === "usable" ? hub.toolsOf(name) : null;

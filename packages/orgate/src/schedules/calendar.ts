@@ -89,7 +89,7 @@ export function readTime(
 }
 
 const CRON_HINT = "write five fields: minute hour day month weekday; or six, with seconds first";
-/** What others have words for. */
+/** Hints for aliases that are refused: the five fields to write instead. */
 const FIELDS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     "@hourly": "0 * * * *",

@@ -62,7 +62,7 @@ export class ScheduleStore {
     return this.#pending().find(({ schedule }) => schedule === name) ?? this.#all.get(name) ?? null;
   }
 
-  /** What the project's files declare counts, before anybody has recorded it: `get` and `all` return it as it would stand. */
+  /** Declared schedules count before anybody has recorded them: `get` and `all` return them as they would stand. */
   expect(declared: readonly Declared[]): void {
     this.#expected = declared;
   }

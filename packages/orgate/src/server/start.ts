@@ -45,7 +45,7 @@ export type CoordinatorOptions = Readonly<{
   more?(front: OperationContext, operations: OperationExecutor): Readonly<{ handlers?: OperationHandlers; talks?: SocketProtocols }>;
 }>;
 
-/** What the project's files say, on whose word. */
+/** Declarations of the project's files, and the person they run as. */
 export type Declares = Readonly<{
   schedules: readonly Declared[];
   webhooks: readonly Webhook[];

@@ -11,9 +11,17 @@ import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
-import { type Intent, type Json, lowerFirst, readJson, type SessionId, toCanonicalJson, type WriterId } from "@orgate/core/vocab";
+import {
+  errorMessage,
+  type Intent,
+  type Json,
+  lowerFirst,
+  readJson,
+  type SessionId,
+  toCanonicalJson,
+  type WriterId,
+} from "@orgate/core/vocab";
 import * as z from "zod";
-import { errorMessage } from "../node/error-message.ts";
 
 export const MAX_LINE_BYTES = 1024 * 1024;
 /** `sun_path` holds 104 bytes where it is shortest, its closing zero included. */

@@ -9,9 +9,17 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Head, Journal, OpenUnknowns, Records, SealPorts, Trust } from "@orgate/core/journal";
-import { FaultError, type KeyId, type Seq, type SessionId, type Sign, type StreamId, type WriterId } from "@orgate/core/vocab";
+import {
+  errorMessage,
+  FaultError,
+  type KeyId,
+  type Seq,
+  type SessionId,
+  type Sign,
+  type StreamId,
+  type WriterId,
+} from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { assertTrusted, SqliteJournal } from "./appends.ts";
 import { findHolder, findHolders, type Holder, isHolderAlive } from "./holders.ts";
 import { type Inbox, openInbox } from "./inbox.ts";

@@ -6,8 +6,8 @@
 import { extname } from "node:path";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { type FacetQuery, hasWords, type UsageRow } from "@orgate/protocol/view";
-import { errorMessage } from "../node/error-message.ts";
 import { openReadOnlyStore, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
 

@@ -85,7 +85,7 @@ export function chatTurn(intent: IntentId, request: string): ChatTurn {
   };
 }
 
-/** What is said of a request that came to nothing. */
+/** The reply to a request that was dropped. */
 export const chatDropped = (request: string, reason: string): readonly ChatServerMessage[] =>
   messagesOf({ kind: "dropped", reason }, request);
 

@@ -53,6 +53,11 @@ export type SocketOperation = Exclude<OperationName, keyof typeof NOT_ON_SOCKET>
 const isOnSocket = (name: OperationName): name is SocketOperation => !Object.hasOwn(NOT_ON_SOCKET, name);
 export const SOCKET_OPERATIONS: readonly SocketOperation[] = OPERATION_NAMES.filter(isOnSocket);
 
+const refuseOperation = (given: unknown): string => {
+  const instead = Object.entries(NOT_ON_SOCKET).find(([name]) => name === given)?.[1];
+  return instead === undefined ? "there is no operation of this name" : `this operation is not for the socket: ${instead}`;
+};
+
 /** Each part is decoded by the operation's own schemas. */
 const callInput = z.strictObject({
   params: z.unknown().optional(),
@@ -74,7 +79,7 @@ export const clientFrame = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("call"),
     id: s.requestId,
-    operation: z.enum(SOCKET_OPERATIONS),
+    operation: z.enum(SOCKET_OPERATIONS, { error: ({ input }) => refuseOperation(input) }),
     input: callInput.default({}),
     key: idempotencyKey.exactOptional(),
   }),
@@ -118,7 +123,7 @@ export const serverFrame = z.discriminatedUnion("kind", [
     /** A client that hears nothing for so long takes the connection to be lost. */
     silenceMs: s.countSchema,
   }),
-  /** What lies between `after` and `to` and is for this reader. */
+  /** The entries between `after` and `to` that this reader gets. */
   z.strictObject({
     kind: z.literal("entries"),
     id: s.requestId,

@@ -1,4 +1,4 @@
-/** What routes show of agents, turns, policies and the server itself. */
+/** Views of agents, turns, policies and the server itself, as routes return them. */
 import * as z from "zod";
 import * as s from "./shapes.ts";
 
@@ -124,7 +124,7 @@ export const health = z
     version: z.string(),
     uptimeMs: s.countSchema,
     checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string() }).readonly()).readonly(),
-    /** What cannot be done on this machine although the server is well, with what to do about it. */
+    /** Limitations of this machine although the server is well, with what to do about them. */
     warnings: z.array(z.string()).readonly(),
   })
   .readonly();

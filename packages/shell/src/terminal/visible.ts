@@ -6,7 +6,7 @@
  */
 import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
 
-export { shorten, textWidth } from "@orgate/protocol/view";
+export { shorten, textWidth } from "@orgate/protocol/text";
 
 /** On one line. */
 export const visible = escapeHidden;

@@ -135,7 +135,7 @@ const WHAT_RULES_TAKE: Readonly<Record<Rule["effect"], string>> = {
   audit: "every decision is in the journal: take it out, or name a tool or an effect whose calls are to be marked",
 };
 
-/** What every call has to meet. */
+/** Policies for a condition that every call has to meet. */
 function requirementOf(rule: Rule, base: RuleBase, around: RuleWorld): readonly PolicyDraft[] {
   const { world, report, draft } = around;
   if (world.tools.length === 0 && world.unknown?.more === true) return [];

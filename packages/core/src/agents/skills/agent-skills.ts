@@ -8,7 +8,7 @@ import type { ProjectText } from "../project-text.ts";
 import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill, skillName } from "./define-skill.ts";
 import { LOAD_SKILL, type SkillPrompter } from "./skill-loader.ts";
 
-/** What a project brings for an agent that asks for it. */
+/** Resources of the project that its agents may name. */
 export type ProjectResources = Readonly<{
   skills: readonly Skill[];
   /** Why a skill of this name is not among them. */
@@ -23,7 +23,7 @@ export type ProjectResources = Readonly<{
   unusableServers: ReadonlyMap<string, Unusable>;
   /** Tools that the agent names, that are written somewhere, and that cannot be used as they are written. */
   missingTools: readonly MissingTool[];
-  /** What the project says that models cost, by model: after what the agent says itself, before the table of this version. */
+  /** The project's prices by model: after the agent's own, before the table of this version. */
   prices: Readonly<Record<string, Prices>>;
   /** Presents the skills of agents that bring no prompter themselves; null: as a list. */
   skillPrompter?: SkillPrompter | null;

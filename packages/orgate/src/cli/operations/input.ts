@@ -1,17 +1,8 @@
 /** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
 import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } from "@orgate/core";
-import {
-  OPERATIONS,
-  type Operation,
-  type OperationFields,
-  type OperationName,
-  type OperationRequest,
-  type Problem,
-  unreadable,
-} from "@orgate/protocol";
+import type { OperationName, Problem } from "@orgate/protocol";
 import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import type { Given } from "@orgate/shell/terminal";
-import type * as z from "zod";
 import { positive } from "../commands/project/looking.ts";
 
 export function readFields({ args: words = [], options: flags = {}, fixed = {} }: CliWords, given: Given): JsonObject {
@@ -51,32 +42,19 @@ function toValue({ as = "text" }: CliField, what: string, text: string): Json {
   }
 }
 
-export function decode(name: OperationName, fields: OperationFields): OperationRequest<OperationName> {
-  const operation: Operation = OPERATIONS[name];
-  const read = (schema: z.ZodType, value: unknown): unknown => {
-    const found = schema.safeParse(value);
-    if (!found.success) throw toOperationFault(unreadable("the input", found.error), name);
-    return found.data;
-  };
-  const [params, query, body] = [
-    read(operation.params, fields.params),
-    read(operation.query, fields.query),
-    read(operation.body, fields.body),
-  ];
-  return { params, query, body } as OperationRequest<OperationName>; // the schemas are the operation's own
-}
-
 export function toOperationFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {
-  if (status === 401 || status === 403) return new FaultError({ kind: "not-permitted", user: "the caller", what: name, reason: detail });
-  const [issue] = issues;
+  if (status === 401) return new FaultError({ kind: "key-bad", key: "$ORGATE_API_KEY", detail, hint });
+  if (status === 403) return new FaultError({ kind: "not-permitted", user: "$ORGATE_API_KEY", what: `call \`${name}\``, reason: detail });
+  const [issue, ...more] = issues;
   const words = issue === undefined ? null : wordFor(name, issue.path);
   if (issue !== undefined && words !== null)
     return usage(
       `${words}: ${lowerFirst(issue.message)}`,
       `\`orgate ${OPERATION_WORDS[name].cli?.command ?? ""} --help\` has every option`,
     );
-  const where = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  return usage(where === "" ? detail : `${detail} (${where})`, hint);
+  if (issue === undefined) return usage(detail, hint);
+  const others = more.map(({ path, message }) => `; \`${path}\` ${message}`).join("");
+  return usage(`${detail}${others}`, "`orgate call describe` prints the schema of every operation");
 }
 
 /** The argument or option that fills a field; null if none does. */

@@ -1,6 +1,6 @@
 /**
  * Runs the command of an operation: through the server that runs for this project if `$ORGATE_API_KEY` has a key for it, otherwise in this process.
- * What differs between commands is the view: the lines that people read.
+ * Commands differ only in their view: the lines that people read.
  */
 import { FaultError, isFault, type JsonObject } from "@orgate/core";
 import {

@@ -95,7 +95,7 @@ function mustLower(own: Readonly<Record<string, unknown>>, given: Readonly<Recor
 
 const unfit = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-/** What it is for, as its instructions begin. */
+/** The first line of its instructions, as a description. */
 const firstLine = (text: string): string => (text.trim().split("\n", 1)[0] ?? "").slice(0, 200);
 
 /** Of whom it may delegate to, those that the caller may see. */

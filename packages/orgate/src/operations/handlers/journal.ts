@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
+import { onAbort } from "@orgate/core/vocab";
 import { type VerifyLine, wireProblem } from "@orgate/protocol";
 import type { OperationGroups } from "@orgate/protocol/words";
-import { onAbort } from "../../node/abort.ts";
 import { findSetOfEntry } from "../../policies/policy-history.ts";
 import { exportInWorker } from "../../store/export-worker.ts";
 import { type Verified, verifyInWorker } from "../../store/verify-worker.ts";

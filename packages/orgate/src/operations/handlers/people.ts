@@ -63,6 +63,7 @@ export function approvalReaders({
   };
 }
 
+/** Handlers for requests that wait for people. */
 export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: OperationContext): Required<Pick<OperationHandlers, Group>> {
   const { store } = runtime.place;
   const over = async (approval: ApprovalId, { principal }: Caller): Promise<never> => {

@@ -101,7 +101,7 @@ export async function listMembers(
   );
 }
 
-/** What came of a turn that has ended: from the entry that ended it. */
+/** Result of a turn that has ended, from the entry that ended it. */
 export async function resultOf(runtime: Runtime, session: SessionId, { event, at, sees }: Came): Promise<ResultView> {
   const { ending, output, detail, usage, lost, iterations, calls, micros, activeMs } = event;
   const summary = await runtime.inspect.session(session);

@@ -44,7 +44,9 @@ export function webhookHandlers({
     },
     deliveries: async ({ params: { agent, webhook }, query, may }) => {
       if (!book.hooks.some((hook) => hook.name === webhook && hook.agent === agent))
-        throw refusal(wireProblem("not-found", `agent \`${agent}\` has no webhook \`${webhook}\``, "list those there are"));
+        throw refusal(
+          wireProblem("not-found", `agent \`${agent}\` has no webhook \`${webhook}\``, "the operation `webhooks` lists the webhooks"),
+        );
       const { items, behind } = await recorded(webhook, query.limit);
       const known = new Set(items.map(({ session }) => session));
       const rest = book.last(webhook).filter(({ session }) => session === null || !known.has(session));

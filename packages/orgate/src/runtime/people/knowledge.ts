@@ -1,5 +1,5 @@
 /**
- * What people do with the store of knowledge: put documents and exports into it, have things forgotten. Everything is decided as `edit-knowledge` on the
+ * Operations of people on the knowledge store: add documents and exports, forget items. Everything is decided as `edit-knowledge` on the
  * scope, by a certified person, and journalled before the store is touched (rule 2).
  * N-14 a file that has not changed is not read in again; one that is gone from a folder that is read in again is superseded.
  * N-13 a tombstone is in the journal before anything is gone; with `erase` the journal's own copies go too, and whoever wants that is told first which

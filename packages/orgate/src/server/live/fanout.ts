@@ -15,7 +15,7 @@ import { openBell } from "../../node/bell.ts";
 import { createTextCursor, openLiveText, type Subscribe, type TextPreview } from "../../runtime/subscribe.ts";
 
 export type FanoutEntry =
-  /** What lies between `after` and `to`; `items` are frames' items as text. */
+  /** The entries between `after` and `to`; `items` are frames' items as text. */
   | Readonly<{ kind: "batch"; after: number; to: number; items: readonly string[] }>
   | Readonly<{ kind: "words"; words: TextPreview }>
   | Readonly<{ kind: "caught-up"; at: number }>

@@ -1,5 +1,5 @@
 /**
- * What `useChat` of the AI SDK talks to: a message in, one turn as a UI message stream out.
+ * The endpoint for `useChat` of the AI SDK: a message in, one turn as a UI message stream out.
  *
  * W-26 `useChat` works against an agent: what a person writes is a turn, its words, calls and outcomes arrive as the AI SDK's own parts.
  * Rule: W-27.
@@ -45,7 +45,7 @@ export type UiChatPorts = Readonly<{
   open(agent: string, external: string, caller: Caller): Promise<SessionId>;
 }>;
 
-/** What is used of a message; the rest is the client's own. */
+/** The fields of a message that are used; the rest is the client's own. */
 const approval = z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().optional() });
 const part = z.looseObject({
   type: z.string(),

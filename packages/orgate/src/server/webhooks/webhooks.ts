@@ -213,7 +213,7 @@ function textOf(value: Json, bytes: number): string {
   return text.split("\n").map(escapeHidden).join("\n");
 }
 
-/** What is not there holds nothing. */
+/** A missing value matches no filter. */
 export function holds({ path, equals, contains }: Filter, value: Json): boolean {
   let at: unknown = value;
   for (const step of path) {
@@ -228,7 +228,7 @@ const fieldOf = (value: Json, name: string): string | null => {
   const found = typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : null;
   return typeof found === "string" && /^[\x21-\x7e]{1,200}$/.test(found) ? found : null;
 };
-/** What the provider calls it, in the body, where it is signed. */
+/** The provider's id of a delivery, in the body, where it is signed. */
 const nameIn = ({ provider }: Webhook, value: Json): string | null =>
   provider === "stripe" ? fieldOf(value, "id") : provider === "slack" ? fieldOf(value, "event_id") : null;
 const challengeIn = ({ provider }: Webhook, value: Json): string | null =>

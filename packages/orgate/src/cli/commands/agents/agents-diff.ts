@@ -35,7 +35,7 @@ export const diffAgents: RunCommand = async (given, screen) => {
   return isSame ? EXIT.success : EXIT.failure;
 };
 
-/** What is decided otherwise, what reads otherwise, and what was tried to find out. */
+/** Prints changed decisions, changed texts, and the probes that were tried. */
 export function tellDifferences(screen: Screen, found: AgentDifferences, between: string): void {
   show(screen, "newly permits", "good", found.permits);
   show(screen, "newly forbids", "bad", found.forbids);

@@ -9,11 +9,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isSessionStream, principalName, type SessionId } from "@orgate/core";
 import { eachPage, type Journal, type Position, type SessionSummary, type WrittenEntry } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Screen } from "@orgate/shell/terminal";
 import { ageText, type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { assertMayAct, haltWork, resumeWork } from "../../../runtime/people/approvals.ts";
 import { refuseUnknownScope } from "../../../runtime/people/halt-scope.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";

@@ -2,7 +2,7 @@
 
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { NO_USAGE } from "@orgate/core/vocab";
+import { errorMessage, NO_USAGE } from "@orgate/core/vocab";
 import { createNarrator, type Line, tokensText } from "@orgate/protocol/view";
 import {
   bell,
@@ -19,10 +19,9 @@ import {
 } from "@orgate/shell/terminal";
 import { readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
-import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { assertAgentComplete } from "../../../project/agent-settings.ts";
 import type { Run, RunOptions, Runtime } from "../../../runtime/api.ts";
 import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
@@ -143,7 +142,7 @@ function cancelledByHand(given: Given, screen: Screen): { readonly signal: Abort
 }
 
 export type LivePrinter = Readonly<{
-  /** What happened before, so that it knows which call is which. */
+  /** Reads an earlier entry, so that later ones can name their call. */
   remember(entry: Entry): void;
   on(live: Live): void;
   end(): void;
@@ -259,6 +258,6 @@ export function requireRunnable({ agents, config }: CommandProject, env: Given["
       known: agents.map((agent) => agent.name),
       ...(session === undefined ? {} : { session }),
     });
-  mustHaveSkills(found);
+  assertAgentComplete(found);
   createModelLookup(readModelSettings(env, config.root))(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

@@ -12,11 +12,11 @@ import {
   readExport,
   verify as verifyJournal,
 } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
 import { lookingIfAny, projectOf } from "../project/project.ts";

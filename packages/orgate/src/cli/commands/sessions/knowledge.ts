@@ -1,4 +1,4 @@
-/** What is known: added, searched, shown, forgotten, exported and imported. */
+/** Knowledge: add, search, show, forget, export and import. */
 
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -16,6 +16,7 @@ import {
   seq,
 } from "@orgate/core";
 import { extractTerms, isKnowledgeId, itemText, toLine } from "@orgate/core/knowledge";
+import { errorMessage } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { ageText, count, EXIT, type Given, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
@@ -23,7 +24,6 @@ import { readTextFile } from "../../../files/text-file.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { findForgetReach } from "../../../runtime/people/forget-reach.ts";
 import {
   addDocuments,
@@ -75,7 +75,7 @@ async function editing<T>(given: Given, screen: Screen, work: (editor: Knowledge
   });
 }
 
-/** What is kept for an agent that does not exist is recalled by nobody. */
+/** An item for an agent that does not exist would never be recalled. */
 function mustHaveAgent(agents: readonly Agent[], agent: string | null): void {
   if (agent === null || agents.some(({ name }) => name === agent)) return;
   throw new FaultError({ kind: "agent-missing", agent, known: agents.map(({ name }) => name) });
@@ -139,7 +139,7 @@ export const addKnowledge: RunCommand = async (given, screen) => {
   return isNothing || skipped.some(({ named }) => named) ? EXIT.failure : EXIT.success;
 };
 
-/** What a project keeps for its agents to know lies in a folder of its own. */
+/** The folder for documents that a project keeps for its agents. */
 function shelfOf(root: string): string {
   const folder = join(root, "knowledge");
   if (existsSync(folder)) return folder;

@@ -8,7 +8,7 @@
 import { createHmac } from "node:crypto";
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { errorMessage } from "../../../node/error-message.ts";
+import { errorMessage } from "@orgate/core/vocab";
 
 /** `what` names the place (`entry 3 of stream halt`), `detail` what is wrong with it. */
 export type Alarm = Readonly<{ at: number; what: string; detail: string }>;

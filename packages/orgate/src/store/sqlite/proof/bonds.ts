@@ -1,5 +1,5 @@
 /**
- * What this writer says of the others in its seals, and whether what they have said is still there.
+ * Statements of this writer's seals about the other writers, and the check that their entries are still there.
  * J-22 nothing is written onto a journal in which a commit or an entry is missing that somebody's seal names: found when it is opened, and, of what a
  *      living process has seen itself, when it goes back.
  */
@@ -90,7 +90,7 @@ export const GONE = "it is missing: it was there before, while this process ran"
 
 type Sighting = SeenPlace & Readonly<{ by: string }>;
 
-/** What is looked for of each writer's own entries when a journal is opened: those of so many commits, and of no more streams than that. */
+/** Limit of the check of each writer's own entries when a journal is opened: the last commits, and no more streams than that. */
 const COMMITS_BACK = 256;
 const STREAMS_BACK = COMMITS_BACK;
 
