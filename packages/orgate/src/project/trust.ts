@@ -25,7 +25,7 @@ export type Candidate = Readonly<
 /** Where to look. `from` is the working folder; `skillsHome` the person's own skills, null where the project does not want them. */
 export type TrustFolders = Readonly<{ root: string; from: string; skillsHome: string | null }>;
 
-/** All that there is to trust in a project, by name. `known`: what was trusted from another working folder is looked at too. */
+/** All that there is to trust in a project, by name. `known`: subjects trusted from another working folder are read too. */
 export function trustCandidates(place: TrustFolders, hash: Hash, known: Iterable<string> = []): readonly Candidate[] {
   const files = new Set([...instructionFiles(place), ...[...known].filter((subject) => isInstructions(subject, place.root))]);
   return [

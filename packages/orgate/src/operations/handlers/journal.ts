@@ -88,7 +88,7 @@ function missing(detail: string, hint: string): never {
 
 type Progress = (entries: number, of: number) => void;
 
-/** One at a time: who asks meanwhile is told of the one that goes on, which ends early once nobody waits for it. */
+/** One at a time: a caller that asks meanwhile shares the running one, which ends early once nobody waits for it. */
 function verifications(directory: string): (progress: Progress, gone: AbortSignal) => Promise<Verified> {
   const listening = new Set<Progress>();
   let running: Readonly<{ found: Promise<Verified>; stop: AbortController }> | null = null;

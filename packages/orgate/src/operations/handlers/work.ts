@@ -83,6 +83,6 @@ export function workHandlers({ runtime, cursors }: OperationContext): Required<P
   };
 }
 
-/** W-5. It was done under this very key, as far as can be told, and only the answer was lost. */
+/** W-5. It was done under this very key, as far as is known, and only the answer was lost. */
 const isFrom = (standing: Readonly<{ by: Principal; reason: string }>, { principal }: Caller, reason: string): boolean =>
   standing.reason === reason && principalName(standing.by) === principalName(principal);

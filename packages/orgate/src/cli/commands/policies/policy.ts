@@ -207,7 +207,7 @@ function tellThen(screen: Screen, under: PastRules | null): void {
   }
 }
 
-/** G-20 what was decided then comes first, with who approved it; what would be decided today is told as such. */
+/** G-20 the recorded decision comes first, with its approver; today's decision is marked as such. */
 function tellPast(screen: Screen, { decision: then, under, approved }: Past, now: Decision, what: string): void {
   screen.line(`${paintVerdict(screen, then.verdict)} then: ${visible(what)}`);
   for (const line of reasons(then.verdict)) screen.line(`  ${visible(line)}`);
