@@ -18,7 +18,7 @@ import {
   mediaKind,
   sniffMediaType,
 } from "@orgate/core";
-import { errorMessage } from "../node/error-message.ts";
+import { errorMessage } from "@orgate/core/vocab";
 import { readBytes } from "./text-file.ts";
 
 /** As a caller writes it. Bytes of `text/…` are UTF-8. */

@@ -43,7 +43,7 @@ export async function startLocalServer(given: Given, screen: Screen, ask: AskHid
 }
 
 const MOST_SAID = 500;
-/** S-22 what goes wrong in a server of one's own is said beside the conversation, in one line for a person: what, why, and what it is about. */
+/** S-22 errors of a local server appear beside the conversation, in one line for a person: what happened, why, and where. */
 export const logAside =
   (say: (line: string) => void): Log =>
   (level, what, { error = "", ...about } = {}) => {

@@ -2,7 +2,7 @@
  * The MCP servers of a project: which there are, which may be started, and what was accepted of them.
  *
  * T-35 A server of the project's file is started only as it was trusted (A-5); one of the person's own file is theirs. The tools of either are
- *      used only as they were accepted. An agent without a server that it names is not run, and is told why and what to do.
+ *      used only as they were accepted. An agent without a server that it names is not run; the refusal says why and what to do.
  */
 import { escapeHidden, type ProjectResources, type Unusable } from "@orgate/core";
 import { httpReach } from "@orgate/toolclad/running";
@@ -15,7 +15,7 @@ import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { standingOf, type Trusted } from "./trust.ts";
+import { findTrustState, type Trusted } from "./trust.ts";
 
 export type ServerState = "usable" | "untrusted" | "changed" | "unaccepted" | "bad" | "disabled" | "clash";
 
@@ -72,7 +72,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
       found.detail,
       found.why === "disabled" ? "say `disabled: false` in its entry" : "mend its entry; `orgate mcp list` looks again",
     );
-  const stands = origin === "user" ? "trusted" : standingOf(`mcp:${name}`, digest, trusted);
+  const stands = origin === "user" ? "trusted" : findTrustState(`mcp:${name}`, digest, trusted);
   if (stands === "changed")
     return not(
       "changed",

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
+import { onAbort } from "@orgate/core/vocab";
 import { type VerifyLine, wireProblem } from "@orgate/protocol";
-import { onAbort } from "../../node/abort.ts";
 import { findSetOfEntry } from "../../policies/policy-history.ts";
 import { exportInWorker } from "../../store/export-worker.ts";
 import { type Verified, verifyInWorker } from "../../store/verify-worker.ts";
@@ -87,7 +87,7 @@ function missing(detail: string, hint: string): never {
 
 type Progress = (entries: number, of: number) => void;
 
-/** One at a time: who asks meanwhile is told of the one that goes on, which ends early once nobody waits for it. */
+/** One at a time: a caller that asks meanwhile shares the running one, which ends early once nobody waits for it. */
 function verifications(directory: string): (progress: Progress, gone: AbortSignal) => Promise<Verified> {
   const listening = new Set<Progress>();
   let running: Readonly<{ found: Promise<Verified>; stop: AbortController }> | null = null;

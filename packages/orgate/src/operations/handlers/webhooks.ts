@@ -11,7 +11,7 @@ import { json } from "../result.ts";
 
 type Names = "webhooks" | "deliveries";
 
-/** Webhooks are their agents': who sees the agent sees them. A session among the deliveries is told to whom may see that one. */
+/** Webhooks belong to their agents: a caller who sees the agent sees them. A delivery's session is shown to those who may see that session. */
 export function webhookHandlers({ deliveries: book, runtime, views, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
   const { journal } = runtime.place.store;
 

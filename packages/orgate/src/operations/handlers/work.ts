@@ -13,7 +13,7 @@ type Names = "breakers" | "setBreaker" | "halts" | "halt" | "resumeWork";
 
 /** Work as a whole: breakers and halts. */
 export function workHandlers({ runtime, cursors }: OperationContext): Pick<OperationHandlers, Names> {
-  /** Of something that one of the caller's agents uses; the rest is for whoever sees the project. */
+  /** Of something that one of the caller's agents uses; the rest is for those who see the project. */
   const concerns = ({ sees, may }: Pick<OperationCall<"breakers">, "sees" | "may">, name: string): boolean => {
     if (name === "all" || may(act("observe", "project"))) return true;
     const mine = runtime.inspect.agents.filter((agent) => sees(agent.name));
@@ -61,6 +61,6 @@ export function workHandlers({ runtime, cursors }: OperationContext): Pick<Opera
   };
 }
 
-/** W-5. It was done under this very key, as far as can be told, and only the answer was lost. */
+/** W-5. It was done under this very key, as far as is known, and only the answer was lost. */
 const isFrom = (standing: Readonly<{ by: Principal; reason: string }>, { principal }: Caller, reason: string): boolean =>
   standing.reason === reason && principalName(standing.by) === principalName(principal);

@@ -16,7 +16,7 @@ function seenTool(tool: Tool): SeenTool {
   return made;
 }
 
-export const seenBy = ({ tools }: Pick<Agent, "tools">, { users }: Pick<Config["groups"], "users">): SymbiInputs => ({
+export const toSymbiInputs = ({ tools }: Pick<Agent, "tools">, { users }: Pick<Config["groups"], "users">): SymbiInputs => ({
   tools: tools.map(seenTool),
   users,
 });

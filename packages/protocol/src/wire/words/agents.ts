@@ -9,6 +9,13 @@ export const agentWords = tagged("agents", {
   }),
   agent: get({
     path: "/agents/{agent}",
+    slash: [
+      {
+        command: "tools",
+        summary: "list an agent's tools",
+        args: [{ value: "AGENT", field: "agent", as: "agent", help: "which agent; the addressed one if left out" }],
+      },
+    ],
     act: { kind: "observe", on: "agent" },
     summary: "Show one agent as it is defined: instructions, model, tools, limits.",
   }),

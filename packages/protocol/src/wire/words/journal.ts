@@ -4,6 +4,7 @@ import { get, tagged } from "./words.ts";
 export const journalWords = tagged("journal", {
   verify: get({
     path: "/journal/verify",
+    slash: [{ command: "verify", summary: "prove that nobody changed the journal", notes: ["As `orgate journal verify`."] }],
     act: { kind: "read-journal", on: "project" },
     summary: "Verify every hash, chain and seal of the journal.",
   }),

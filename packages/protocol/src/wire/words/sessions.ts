@@ -1,9 +1,50 @@
 /** Sessions: the words of their operations. */
-import { get, post, tagged } from "./words.ts";
+import { get, post, type SlashField, tagged } from "./words.ts";
+
+const HERE = { value: "", as: "conversation", field: "session", help: "this conversation" } as const satisfies SlashField;
 
 export const sessionWords = tagged("sessions", {
   sessions: get({
     path: "/sessions",
+    slash: [
+      {
+        command: "sessions",
+        summary: "list sessions, newest first",
+        notes: ["As `orgate sessions list`."],
+        args: [
+          {
+            value: "running|waiting|idle|closed",
+            field: "state",
+            help: "only sessions in this state",
+            choices: ["running", "waiting", "idle", "closed"],
+          },
+        ],
+        fixed: { limit: 50 },
+      },
+    ],
+    tool: {
+      name: "list_sessions",
+      about: "Sessions, newest first; of one agent, or in one state, where given.",
+      fields: {
+        agent: { kind: "name", isOptional: true },
+        state: { kind: "choice", choices: ["idle", "running", "waiting", "closed"], isOptional: true },
+        most: { kind: "count", most: 50, default: 20, field: "limit" },
+      },
+      isOwnWords: true,
+      shows: {
+        list: "sessions",
+        fields: {
+          session: "session",
+          agent: "agent",
+          for: "principal.id",
+          state: "state",
+          turns: "turns",
+          ending: "ending",
+          openQuestions: "openQuestions",
+          ago: { from: "lastAt", as: "ago" },
+        },
+      },
+    },
     act: { kind: "list", on: "listing" },
     summary:
       "List the sessions that the caller may see, newest first. `text` finds those whose title, ids, agent, person, or newest inputs and answers contain all of its words.",
@@ -16,6 +57,14 @@ export const sessionWords = tagged("sessions", {
   }),
   session: get({
     path: "/sessions/{session}",
+    slash: [
+      {
+        command: "debug",
+        summary: "show a session's state",
+        notes: ["As `orgate sessions show`, in short."],
+        args: [{ value: "ID", field: "session", as: "session", help: "which session; this conversation's if left out" }],
+      },
+    ],
     act: { kind: "observe", on: "session" },
     summary: "Show one session: its owner, state and usage.",
   }),
@@ -37,18 +86,46 @@ export const sessionWords = tagged("sessions", {
   }),
   steer: post({
     path: "/sessions/{session}/steer",
+    slash: [
+      {
+        command: "steer",
+        summary: "say something while a turn is in progress; the agent reads it next",
+        notes: ["As `orgate sessions steer`."],
+        args: [HERE, { value: "TEXT", field: "text", help: "the message", required: true }],
+      },
+    ],
     status: 202,
     act: { kind: "steer", on: "session" },
     summary: "Steer the turn in progress: the agent reads the message next.",
   }),
   cancel: post({
     path: "/sessions/{session}/cancel",
+    tool: {
+      name: "cancel_turn",
+      about: "Cancels the turn that is in progress in a session.",
+      fields: {
+        session: { kind: "name", about: "The session's id, such as s_…" },
+        reason: { kind: "text", longest: 500, default: "" },
+      },
+      resource: { type: "Session", field: "session" },
+      isOwnWords: true,
+    },
     status: 202,
     act: { kind: "cancel", on: "session" },
     summary: "Cancel the turn in progress; with `all`, also the messages queued behind it.",
   }),
   clear: post({
     path: "/sessions/{session}/clear",
+    slash: [
+      {
+        command: "clear",
+        summary: "begin again with an empty context, in the same session",
+        notes: [
+          "The model no longer sees what was said before. Instructions, labels, grants and the journal stay. As `orgate sessions clear`.",
+        ],
+        args: [HERE],
+      },
+    ],
     status: 202,
     act: { kind: "steer", on: "session" },
     summary: "Clear the conversation: the model no longer sees what was said before. Refused while a turn is in progress.",

@@ -70,7 +70,7 @@ export async function pastOf(config: Config): ReturnType<typeof readPastRequests
   }
 }
 
-/** Y-14 what a limit, a label or a rule says is told as it is written: what follows from it may be nothing that was tried. */
+/** Y-14 a limit, a label or a rule is printed as it is written: its effect may show in no request that was tried. */
 function tellRewritten(screen: Screen, rewritten: readonly RewrittenPolicy[]): void {
   if (rewritten.length === 0) return;
   screen.line(screen.paint("strong", "reads otherwise"));

@@ -3,7 +3,7 @@
 import { FaultError } from "@orgate/core";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type RunCommand, visible, visibleLines } from "@orgate/shell/terminal";
-import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { assertAgentComplete } from "../../../project/agent-settings.ts";
 import { problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
 import type { SymbiOrigin } from "../../../project/symbi/symbi-origin.ts";
 import { requireAgent } from "./agents.ts";
@@ -16,7 +16,7 @@ export const explainAgent: RunCommand = async (given, screen) => {
       detail: `agent \`${agent.name}\` is no .symbi file, and says nothing of policies itself`,
       hint: "`orgate policy list` shows the project's, `orgate policy explain` a decision",
     });
-  mustHaveSkills(agent); // without what it names its rules are not written, and it may do nothing
+  assertAgentComplete(agent); // without what it names its rules are not written, and it may do nothing
   const { policies, origin } = symbi;
   const { file } = origin.source.symbi;
   if (given.json) {

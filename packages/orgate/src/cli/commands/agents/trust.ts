@@ -7,17 +7,17 @@ import { type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/
 import type { Config } from "../../../config/config.ts";
 import { readPinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
-import { type Candidate, standingOf, type Trusted, type TrustStanding, trustCandidates } from "../../../project/trust.ts";
+import { type Candidate, findTrustState, type Trusted, type TrustState, trustCandidates } from "../../../project/trust.ts";
 import { loadTrust, readTrust } from "../../../project/trust-journal.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { certified, lookingIfAny, permittedPerson, projectOf, writingProject } from "../project/project.ts";
 
-const TONES: Readonly<Record<TrustStanding, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
+const TONES: Readonly<Record<TrustState, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
 
 type Shown = Readonly<{
   subject: string;
-  standing: TrustStanding;
+  standing: TrustState;
   digest: Digest | null;
   trustedAs: Digest | null;
   by: string | null;
@@ -32,7 +32,7 @@ function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
     const given = trusted.get(subject);
     return {
       subject,
-      standing: standingOf(subject, digest, trusted),
+      standing: findTrustState(subject, digest, trusted),
       digest,
       trustedAs: given?.digest ?? null,
       by: given?.by.id ?? null,
@@ -94,7 +94,7 @@ export const addTrust: RunCommand = async (given, screen) => {
   await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await appendTrust(place, (trusted) =>
-      standingOf(subject, candidate.digest, trusted) === "trusted"
+      findTrustState(subject, candidate.digest, trusted) === "trusted"
         ? null
         : { kind: "trust.given", subject, digest: candidate.digest, by: { kind: "user", id: person.name } },
     );

@@ -108,7 +108,7 @@ function printRulesThen(screen: Screen, under: PastRules | null): void {
   }
 }
 
-/** G-20 what was decided then comes first, with who approved it; then what would be decided today. */
+/** G-20 the recorded decision comes first, with its approver; today's decision is marked as such. */
 function printPast(screen: Screen, { decision: then, under, approved }: RecordedDecision, now: Decision, what: string): void {
   screen.line(`${paintVerdict(screen, then.verdict)} then: ${visible(what)}`);
   for (const line of listReasons(then.verdict)) screen.line(`  ${visible(line)}`);

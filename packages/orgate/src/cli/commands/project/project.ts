@@ -4,13 +4,13 @@ import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, type Principal, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import type { Given, Screen } from "@orgate/shell/terminal";
 import type { ReadManifests } from "@orgate/toolclad";
 import type { Config } from "../../../config/config.ts";
 import { fileAt } from "../../../files/file-input.ts";
 import { requesterName } from "../../../identity/requester.ts";
 import type { Env } from "../../../node/env.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { loadRunnableProject } from "../../../project/load.ts";
 import { readProjectManifests } from "../../../project/manifest-source.ts";
@@ -112,7 +112,7 @@ export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "era
   { session, agent, principal }: Readonly<{ session: string; agent: string; principal: Principal }>,
 ) => ({ kind, session, agent, requester: requesterName(principal) });
 
-/** Whoever may read the project's root key may certify; the journal says that it was done. */
+/** A person who may read the project's root key may certify; the journal records it. */
 export async function certified(
   given: Given,
   screen: Screen,

@@ -37,7 +37,7 @@ export function declaredIn({ config, project }: RunnableProject, owner: string):
 export type ServingOptions = Readonly<{
   loaded: RunnableProject;
   person: Person;
-  /** Null: schedules are shown, and fired by whoever serves everybody. */
+  /** Null: schedules are only shown; the server that serves everybody fires them. */
   declared: ServedDeclarations | null;
   host: string;
   port: number;
@@ -67,7 +67,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   try {
     await certified(given, screen, runtime.place, person);
     const { directory } = config.journal;
-    const desks = desksOf(agents, project.desk);
+    const desks = desksOf(agents, project.coordinator);
     const chatKeys = config.server.chatKeysInUrl ? { chatKeyUsed: (user: string) => log("warn", "chat-key.used", { user }) } : {};
     const identity = await openIdentity({
       place: runtime.place,
@@ -160,7 +160,7 @@ function coordinatorOf(around: Around): Promise<Coordinator> {
     ...(declares === null ? {} : { declares }),
     pages: sitePages(identity, origins, version()),
     more: (front, operations) => {
-      connectDesk(project.desk, front, identity);
+      connectDesk(project.coordinator, front, identity);
       const live = openSockets(front, operations, door, log);
       return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },

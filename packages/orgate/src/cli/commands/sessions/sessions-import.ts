@@ -3,10 +3,10 @@
 import { resolve } from "node:path";
 import { type Entry, FaultError, fold, isFault, toHistory } from "@orgate/core";
 import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import { count, EXIT, nextCommand, type RunCommand, visible } from "@orgate/shell/terminal";
 import type { SaidInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { PROOF_PORTS } from "../../../store/open-read-only.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
