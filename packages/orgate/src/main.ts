@@ -1,9 +1,10 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
 
 import { setFlagsFromString } from "node:v8";
-import { describeFault, errorMessage, type Fault, FaultError } from "@orgate/core/vocab";
+import { describeFault, errorMessage, FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, hintAsTyped, INTERRUPTED, processScreen, type Screen, visible } from "@orgate/shell/terminal";
 import { helpText } from "./cli/help.ts";
+import { OperationError } from "./cli/operation-error.ts";
 import { parse } from "./cli/parse.ts";
 import { version } from "./node/version.ts";
 
@@ -43,18 +44,24 @@ export async function command(argv: readonly string[], around: Pick<Given, "cwd"
 
 /** A-8 an error is one line, its remedy another; with --json one object: kind, message, hint. */
 export function report(error: unknown, json: boolean, screen: Screen, env: Given["env"] = {}): number {
-  const fault: Fault | null = error instanceof FaultError ? error.fault : null;
-  const said = fault === null ? bug(error) : { kind: fault.kind, ...describeFault(fault) };
+  const said = describe(error);
   if (json) screen.aside(JSON.stringify({ error: said }));
   else {
     screen.aside(`${screen.paintAside("bad", "error:")} ${visible(said.message)}`);
     if (said.hint !== "") screen.aside(`${screen.paintAside("dim", "hint:")} ${visible(hintAsTyped(said.hint, env))}`);
   }
   if (error instanceof FaultError && error.cause === INTERRUPTED) return EXIT.interrupted;
-  return fault?.kind === "usage" ? EXIT.usage : EXIT.failure;
+  return said.kind === "usage" ? EXIT.usage : EXIT.failure;
 }
 
-function bug(error: unknown): { readonly kind: string; readonly message: string; readonly hint: string } {
+type ErrorText = Readonly<{ kind: string; message: string; hint: string }>;
+
+function describe(error: unknown): ErrorText {
+  if (error instanceof FaultError) return { kind: error.fault.kind, ...describeFault(error.fault) };
+  return error instanceof OperationError ? { kind: error.kind, message: error.message, hint: error.hint } : bug(error);
+}
+
+function bug(error: unknown): ErrorText {
   const message = errorMessage(error);
   const where = error instanceof Error ? (/\bat .*[\\/](?<place>[^\\/]+:\d+:\d+)/.exec(error.stack ?? "")?.groups?.place ?? "") : "";
   return {

@@ -4,7 +4,7 @@
  * S-14 restarting the local server loads the same project with the saved files; every conversation continues.
  * S-20 `/attach URL` and `/detach` change the server under the same user interface: the new one is connected first, so an unreachable one costs nothing.
  */
-import { describeFault, FaultError } from "@orgate/core/vocab";
+import { describeFault, FaultError, isLoopback } from "@orgate/core/vocab";
 import { AUTHOR, carryOver, describeReload, NO_AUTHOR, type UsedConsents } from "./auto-approve.ts";
 import type { ServerConnection } from "./connection.ts";
 import type { Shell } from "./contract.ts";
@@ -66,9 +66,6 @@ export function openServerSwitch(setup: ShellSetup, ui: ShellUi, begin: (shell: 
   }
   return { shell: () => current, switchTo, lost, close: async () => current?.close() };
 }
-
-/** By literal name only: what another name resolves to may change. */
-const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 const namesOf = (shell: Shell): readonly string[] => shell.agents().map(({ name }) => name);
 

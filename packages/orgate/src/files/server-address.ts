@@ -1,9 +1,9 @@
 /**
  * Where this project's server runs: `orgate up` writes it beside the journal, and commands that print an address read it.
  *
- * W-34 a file that a dead process left behind counts for nothing.
+ * W-34 a file that a dead process left behind counts for nothing; nor does one that another user owns or could have written.
  */
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readJson } from "@orgate/core/vocab";
 import * as z from "zod";
@@ -23,8 +23,17 @@ export function writeServerAddress(directory: string, url: string): () => void {
 
 /** Null where none runs, as far as can be known here. */
 export function readServerAddress(directory: string): string | null {
-  const found = written(join(directory, FILE));
+  const file = join(directory, FILE);
+  const found = isOwn(file) ? written(file) : null;
   return found !== null && isAlive(found.pid) ? found.url : null;
+}
+
+/** Nobody but this user could have written it. Windows has no such modes; there the folder's own access decides. */
+function isOwn(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  const user = process.getuid?.();
+  return user === undefined || (found.uid === user && (found.mode & 0o022) === 0);
 }
 
 function written(file: string): z.infer<typeof schema> | null {

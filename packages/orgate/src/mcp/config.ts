@@ -10,7 +10,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Digest, digestJson, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
-import { errorMessage } from "@orgate/core/vocab";
+import { errorMessage, isLoopback } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Env } from "../node/env.ts";
 import { MCP_FILE, type McpEntry, readMcpFile } from "./mcp-file.ts";
@@ -234,7 +234,6 @@ export function findAddressProblem(url: string, insecure: boolean): string | nul
     return "`url` is plain http to another machine: use https, or say `orgate: { insecure: true }`";
   return null;
 }
-const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 function issueOf(error: z.ZodError, within: string): string {
   const [issue] = error.issues;

@@ -5,6 +5,7 @@
  *      signs in, where tokens are had): it is reached as an HTTP tool would reach it, by the addresses that were checked, with every redirect
  *      checked again, and inside the own network only where the entry names it.
  */
+import { isLoopback } from "@orgate/core/vocab";
 import type { HttpInvocation, InvocationResult, RunOptions } from "@orgate/toolclad";
 import type { McpTransport } from "./config.ts";
 
@@ -61,7 +62,6 @@ function answered(ran: InvocationResult, to: URL): Response {
   return new Response(NO_BODY.has(ran.status) ? null : ran.body, { status: ran.status, headers: Object.fromEntries(headers) });
 }
 const NO_BODY = new Set([204, 205, 304]);
-const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 /** The most that one message may hold, over a pipe or over HTTP. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;

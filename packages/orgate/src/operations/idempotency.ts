@@ -108,7 +108,7 @@ function readKey({ user, scope: { agents, actions }, route, key, request }: Give
     throw refusal(
       wireProblem(
         "idempotency-key-missing",
-        "the header `Idempotency-Key` is missing or no key",
+        "the idempotency key (over HTTP the header `Idempotency-Key`) is missing, or has characters that no key has",
         "send a new key with each request, and the same one to repeat it",
       ),
     );

@@ -1,9 +1,13 @@
-import { describeFault } from "@orgate/core";
-import { wireProblem } from "@orgate/protocol";
+import { describeFault, FaultError } from "@orgate/core";
+import { type OperationName, type Problem, wireProblem } from "@orgate/protocol";
 import { expect, test } from "vitest";
-import { toOperationFault } from "./input.ts";
+import { toOperationError } from "./input.ts";
 
-const describe = (...[problem, name]: Parameters<typeof toOperationFault>) => describeFault(toOperationFault(problem, name).fault);
+function describe(problem: Problem, name: OperationName) {
+  const error = toOperationError(problem, { name, fields: { params: {}, query: {}, body: undefined } });
+  if (!(error instanceof FaultError)) throw error;
+  return describeFault(error.fault);
+}
 
 test("a server that does not know the key, or whose policies refuse it, is told with the variable that holds the key", () => {
   expect(describe(wireProblem("unauthenticated", "nobody is known by this key", "issue another"), "schedules")).toEqual({

@@ -1,9 +1,13 @@
 /** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
-import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } from "@orgate/core";
-import type { OperationName, Problem } from "@orgate/protocol";
+import { randomUUID } from "node:crypto";
+import { durationWords, FaultError, isFaultKind, type Json, type JsonObject, lowerFirst } from "@orgate/core";
+import { idempotencyKey, type OperationFields, type OperationName, type Problem } from "@orgate/protocol";
 import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import type { Given } from "@orgate/shell/terminal";
+import { isRefusal } from "../../operations/refusal.ts";
+import { isDiskFull } from "../../store/disk-full.ts";
 import { positive } from "../commands/project/looking.ts";
+import { OperationError } from "../operation-error.ts";
 
 export function readFields({ args: words = [], options: flags = {}, fixed = {} }: CliWords, given: Given): JsonObject {
   const args = words.map((field, i) => entry(field.field ?? field.value, field, field.value, given.args[i] ?? null));
@@ -42,19 +46,49 @@ function toValue({ as = "text" }: CliField, what: string, text: string): Json {
   }
 }
 
-export function toOperationFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {
+/** The idempotency key of the command: the given one, or a new one. */
+export function readKey(given: Given): string {
+  const key = given.text("key") ?? randomUUID();
+  if (idempotencyKey.safeParse(key).success) return key;
+  throw usage(`--key is \`${key}\``, "a key has 1 to 128 characters of ASCII, and no blanks");
+}
+
+/** How a command fails when its operation does, in this process or at a server: a fault keeps its kind; `usage` is for what only other input mends. */
+export function toOperationError({ status, kind, detail, hint, issues }: Problem, { name, fields }: FailedOperation): Error {
   if (status === 401) return new FaultError({ kind: "key-bad", key: "$ORGATE_API_KEY", detail, hint });
   if (status === 403) return new FaultError({ kind: "not-permitted", user: "$ORGATE_API_KEY", what: `call \`${name}\``, reason: detail });
   const [issue, ...more] = issues;
   const words = issue === undefined ? null : wordFor(name, issue.path);
   if (issue !== undefined && words !== null)
     return usage(
-      `${words}: ${lowerFirst(issue.message)}`,
+      `${valueText(words, issue.path, fields)}: ${lowerFirst(issue.message)}`,
       `\`orgate ${OPERATION_WORDS[name].cli?.command ?? ""} --help\` has every option`,
     );
+  if (isFaultKind(kind) ? kind !== "usage" : !OF_INPUT.has(status)) return new OperationError({ kind, detail, hint });
   if (issue === undefined) return usage(detail, hint);
   const others = more.map(({ path, message }) => `; \`${path}\` ${message}`).join("");
   return usage(`${detail}${others}`, "`orgate call describe` prints the schema of every operation");
+}
+
+export type FailedOperation = Readonly<{ name: OperationName; fields: OperationFields }>;
+
+/** Bad request, not found, conflict, unprocessable: the same words would fail again. */
+const OF_INPUT: ReadonlySet<number> = new Set([400, 404, 409, 422]);
+
+/** The error of an operation that ran in this process, as `toOperationError` has it of one at a server. */
+export function fromLocalError(error: unknown, failed: FailedOperation): unknown {
+  if (isRefusal(error)) return toOperationError(error.problem, failed);
+  if (!isDiskFull(error)) return error;
+  const detail = "the disk is full: nothing was written, and nothing was done";
+  return new OperationError({ kind: "disk-full", detail, hint: "make room on it and run the command again with the same --key" }, error);
+}
+
+/** An argument is quoted back as it was written; an option is named. */
+function valueText(words: string, path: string, { params, query, body }: OperationFields): string {
+  const given = words.startsWith("--")
+    ? undefined
+    : Object.entries({ ...params, ...query, ...body }).find(([field]) => field === path)?.[1];
+  return typeof given === "string" ? `${words} is \`${given.length > 200 ? `${given.slice(0, 200)}…` : given}\`` : words;
 }
 
 /** The argument or option that fills a field; null if none does. */

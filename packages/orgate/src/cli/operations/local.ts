@@ -4,7 +4,6 @@
  * A person who holds the project's files can read them, so a command that only reads is not decided; a command that changes something is decided as
  * at the server, before anything is recorded (A-10): also before the person's key is certified.
  */
-import { randomUUID } from "node:crypto";
 import { openApi } from "@orgate/protocol";
 import { OPERATION_WORDS } from "@orgate/protocol/words";
 import type { Given, Screen } from "@orgate/shell/terminal";
@@ -16,7 +15,6 @@ import { OperationExecutor } from "../../operations/execute.ts";
 import { openIdempotency } from "../../operations/idempotency.ts";
 import { NO_LOG } from "../../operations/logs.ts";
 import { openOperations } from "../../operations/open.ts";
-import { isRefusal } from "../../operations/refusal.ts";
 import { loadRunnableProject } from "../../project/load.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
@@ -24,7 +22,7 @@ import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
 import { certified, personOf, projectOf } from "../commands/project/project.ts";
 import { openProjectRuntime } from "../commands/project/serving.ts";
-import { toOperationFault } from "./input.ts";
+import { fromLocalError, readKey } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
 
 /** `settle` resolves when nothing that was begun here is driven any more. */
@@ -60,12 +58,12 @@ export async function withLocalOperations<T>(
     scope: { agents: null, actions: null, expiresAt: null },
   };
   const call: CallOperation = async (name, fields) => {
-    const idempotencyKey = OPERATION_WORDS[name].idempotencyKey ? (given.text("key") ?? randomUUID()) : undefined;
+    const idempotencyKey = OPERATION_WORDS[name].idempotencyKey ? readKey(given) : undefined;
     try {
       const request = decodeParts(name, fields);
       return (await executor.execute({ name, caller, request, gone: new AbortController().signal, idempotencyKey })).result;
     } catch (error) {
-      throw isRefusal(error) ? toOperationFault(error.problem, name) : error;
+      throw fromLocalError(error, { name, fields });
     }
   };
   const { settle } = operations.context.sessionDriver;

@@ -1,12 +1,13 @@
 /** Calls an operation of the server that runs for this project, with the key in `$ORGATE_API_KEY`. */
 import { randomUUID } from "node:crypto";
-import { FaultError } from "@orgate/core";
+import { errorMessage, FaultError, isLoopback } from "@orgate/core/vocab";
 import { type CallableOperation, createClient, type OperationFields, type OperationInput } from "@orgate/protocol";
+import { OPERATION_WORDS } from "@orgate/protocol/words";
 import { type Given, INTERRUPTED } from "@orgate/shell/terminal";
 import { readServerAddress } from "../../files/server-address.ts";
 import type { OperationResult } from "../../operations/result.ts";
 import { projectOf } from "../commands/project/looking.ts";
-import { toOperationFault } from "./input.ts";
+import { readKey, toOperationError } from "./input.ts";
 
 export type CallOperation = (name: CallableOperation, fields: OperationFields) => Promise<OperationResult>;
 
@@ -14,17 +15,38 @@ export type CallOperation = (name: CallableOperation, fields: OperationFields) =
 export function findServer(given: Given): CallOperation | null {
   const key = given.env.ORGATE_API_KEY ?? "";
   const url = key === "" ? null : readServerAddress(projectOf(given).journal.directory);
-  return url === null ? null : (name, fields) => callServer(given, { url, key }, name, fields);
+  if (url === null) return null;
+  mustBeKey(key);
+  const address = mustBeThisMachine(url);
+  return (name, fields) => callServer(given, { address, key }, name, fields);
+}
+
+/** A header with anything else in it is an error whose message would quote the key. */
+function mustBeKey(key: string): void {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  const detail = "it has a blank or another character that no key has";
+  throw new FaultError({ kind: "key-bad", key: "$ORGATE_API_KEY", detail, hint: "`orgate keys create NAME --api` makes one" });
+}
+
+/** S-2. A file of the project names the server, and a project may come from anywhere: the key does not leave this machine because a file says so. */
+function mustBeThisMachine(url: string): URL {
+  const address = new URL(url);
+  if (address.protocol === "http:" && isLoopback(address.hostname)) return address;
+  throw new FaultError({
+    kind: "usage",
+    detail: `the project's \`server.json\` names ${address.origin}, which is not this machine: $ORGATE_API_KEY is not sent there`,
+    hint: "unset ORGATE_API_KEY to run the command in this process; `orgate shell --attach URL` connects to another machine",
+  });
 }
 
 async function callServer(
   given: Given,
-  { url, key }: Readonly<{ url: string; key: string }>,
+  { address, key }: Readonly<{ address: URL; key: string }>,
   name: CallableOperation,
   fields: OperationFields,
 ): Promise<OperationResult> {
   const client = createClient(async ({ method, path, headers, body, signal }) => {
-    const answer = await fetch(new URL(path, url), {
+    const answer = await fetch(new URL(path, address), {
       method,
       headers: { ...headers, authorization: `Bearer ${key}` },
       body,
@@ -33,25 +55,35 @@ async function callServer(
     });
     return { status: answer.status, mediaType: answer.headers.get("content-type") ?? "", text: () => answer.text() };
   }, randomUUID);
-  const once = given.text("key") ?? randomUUID();
-  const called = await untilInterrupted(once, (signal) =>
+  const once = readKey(given);
+  const sent: Sent = { address, key: OPERATION_WORDS[name].idempotencyKey ? once : null };
+  const called = await untilInterrupted(sent, (signal) =>
     client.call(name, fields as OperationInput<CallableOperation>, { key: once, signal }),
   );
-  if (called.kind === "problem") throw toOperationFault(called.problem, name);
+  if (called.kind === "problem") throw toOperationError(called.problem, { name, fields });
   return typeof called.value === "string" ? { kind: "text", mediaType: "", text: called.value } : { kind: "json", value: called.value };
 }
 
-/** Ctrl-C closes the connection, so that the server stops working for nobody, and says how to ask again. */
-async function untilInterrupted<T>(key: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** `key` is the idempotency key of a change, null where nothing is changed. */
+type Sent = Readonly<{ address: URL; key: string | null }>;
+
+/** Ctrl-C closes the connection, so that the server stops working for nobody. A change that has no answer may have been made: its key tells. */
+async function untilInterrupted<T>({ address, key }: Sent, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const left = new AbortController();
   const leave = (): void => left.abort();
   process.once("SIGINT", leave);
   try {
     return await work(left.signal);
   } catch (error) {
-    if (!left.signal.aborted) throw error;
-    const hint = `the server may have begun it: the same command with --key ${key} returns its result`;
-    throw new FaultError({ kind: "usage", detail: "interrupted before the server answered", hint }, INTERRUPTED);
+    if (error instanceof FaultError) throw error;
+    const repeat = key === null ? null : `the server may have begun it: the same command with --key ${key} returns its result`;
+    if (left.signal.aborted)
+      throw new FaultError({ kind: "usage", detail: "interrupted before the server answered", hint: repeat ?? "" }, INTERRUPTED);
+    const detail = errorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+    throw new FaultError(
+      { kind: "unreachable", what: address.host, detail, hint: repeat ?? "is it up? `orgate up` serves a project" },
+      error,
+    );
   } finally {
     process.off("SIGINT", leave);
   }

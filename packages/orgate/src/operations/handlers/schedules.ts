@@ -1,6 +1,6 @@
-import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
+import { type ScheduleSpec, sessionId } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
-import { type OperationRequest, wireProblem } from "@orgate/protocol";
+import { type OperationRequest, unreadable, wireProblem } from "@orgate/protocol";
 import type { OperationGroups } from "@orgate/protocol/words";
 import { projectScheduleSchema } from "../../config/schedule-schema.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
@@ -124,10 +124,5 @@ const need = ({ state, failures, last }: StandingSchedule): number =>
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
   const read = projectScheduleSchema.safeParse(written);
   if (read.success) return toScheduleSpec(read.data, owner, calendar);
-  const [issue] = read.error.issues;
-  throw new FaultError({
-    kind: "usage",
-    detail: `\`${issue?.path.join(".") ?? ""}\`: ${issue?.message ?? "not understood"}`,
-    hint: "docs/guide/schedules.md has every setting",
-  });
+  throw refusal(unreadable("the schedule", read.error));
 }
