@@ -11,7 +11,7 @@ import { readHalts } from "../../../runtime/people/halted.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { certified, deskOf, looking, personOf, positive, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
-import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./run.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
