@@ -141,7 +141,7 @@ async function nothingOpen(journal: Journal, approval: string, as: Person): Prom
   if (settled !== null) return settledFault(settled);
   return new FaultError({
     kind: "usage",
-    detail: `there is no open question \`${approval}\``,
+    detail: `there is no open approval request \`${approval}\``,
     hint: "`approvals.list()` shows what waits",
   });
 }

@@ -119,7 +119,7 @@ function foldReconciled(s: State, e: EventOf<"recovery.applied">): State {
   if (unknown === undefined) return s;
   unknown.gated = null;
   if (e.found === "cannot-tell")
-    return hear(s, noteMessage(`[asked] ${unknown.tool} (${e.call}) cannot tell what became of it: ${e.detail}`));
+    return hear(s, noteMessage(`[asked] ${unknown.tool} (${e.call}) cannot tell its outcome: ${e.detail}`));
   s.unknowns.delete(e.call);
   s.changes += 1;
   return hear(

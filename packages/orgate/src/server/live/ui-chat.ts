@@ -109,7 +109,7 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
   for (const { state, approval: given } of last.parts) {
     if (state !== "approval-responded" || given?.id === undefined) continue;
     const bound = readUiApproval(given.id);
-    if (bound === null) throw unusable("an answer is to a question that was not asked here");
+    if (bound === null) throw unusable("an answer belongs to an approval request that was not made here");
     const answer =
       given.approved === true ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: given.reason?.trim() || NO_REASON } as const);
     const { approval: id, digest } = bound;
