@@ -70,7 +70,9 @@ export function cursors(): Cursors {
         const cipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV)).setAuthTag(bytes.subarray(-TAG));
         return Buffer.concat([cipher.update(bytes.subarray(IV, -TAG)), cipher.final()]).toString();
       } catch {
-        throw refusal(wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before, or begin again"));
+        throw refusal(
+          wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before, or begin again"),
+        );
       }
     },
   };
