@@ -15,6 +15,7 @@ import {
 import { toAttachments } from "../files/file-input.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Approvals, Breakers, IntentOutcome, MessageInput, Runtime } from "./api.ts";
+import { deliverTo } from "./delivery.ts";
 import { type Acting, haltWork, listOrdersInForce, resumeWork, revokeGrant, viewApprovalRequest } from "./people/approvals.ts";
 import { readBreakers, setBreaker, unknownBreaker } from "./people/breakers.ts";
 import { viewDeadLetter } from "./people/dead-letters.ts";
@@ -123,8 +124,10 @@ async function sendAndDrive(
       throw error;
     }
   };
-  const { became } = await sendIntent({ store: place.store, directory, session, wish, as, outside, waitMs: HOLDER_MS, takeOver });
-  return { entry: became.kind === "became" ? became.entry : null, result };
+  const { journal, inbox } = place.store;
+  const carrier = deliverTo({ inbox, directory, waitMs: HOLDER_MS, takeOver });
+  const { entry } = await sendIntent({ journal, clock: outside.clock, carrier }, { session, wish, as, id: outside.ids.intent() });
+  return { entry, result };
 }
 
 /** How long the process that holds a session may take to answer an intent. */
