@@ -152,6 +152,7 @@ const inMemory =
           fallbacks: [],
           summariser: modelOf(work),
           counters: estimates,
+          contextPlans: () => null,
           gate,
           tools,
           middleware: [],

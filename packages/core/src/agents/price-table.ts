@@ -43,24 +43,26 @@ const ANTHROPIC: Readonly<Record<string, TablePrice>> = {
 
 const GITHUB = "GitHub's table of model prices (github/docs, copilot/models-and-pricing), which are the makers' own";
 const HEX = "the package openai_responses 0.4.1, quoting platform.openai.com/docs/pricing of 2025-06-03";
-const gpt = (input: number, output: number, cachedInput: number, on: string, source: string): TablePrice =>
-  entry({ input, output, cachedInput }, on, source);
 
 const OPENAI: Readonly<Record<string, TablePrice>> = {
-  "gpt-5.4-mini": gpt(0.75, 4.5, 0.075, "2026-11-15", GITHUB),
-  "gpt-5.4-nano": gpt(0.2, 1.25, 0.02, "2026-11-15", GITHUB),
-  "gpt-5.3-codex": gpt(1.75, 14, 0.175, "2026-11-15", GITHUB),
+  "gpt-5.4-mini": entry({ input: 0.75, output: 4.5, cachedInput: 0.075 }, "2026-11-15", GITHUB),
+  "gpt-5.4-nano": entry({ input: 0.2, output: 1.25, cachedInput: 0.02 }, "2026-11-15", GITHUB),
+  "gpt-5.3-codex": entry({ input: 1.75, output: 14, cachedInput: 0.175 }, "2026-11-15", GITHUB),
   "gpt-5": entry(
     { input: 1.25, output: 10 },
     "2026-06-30",
     "the crate openai-cost, quoting openai.com/api/pricing of the second quarter of 2026",
   ),
-  "gpt-5-mini": gpt(0.25, 2, 0.025, "2026-11-15", GITHUB),
-  "gpt-4.1": gpt(2, 8, 0.5, "2025-06-03", HEX),
-  "gpt-4.1-mini": gpt(0.4, 1.6, 0.1, "2025-06-03", HEX),
-  "gpt-4.1-nano": gpt(0.1, 0.4, 0.025, "2025-06-03", HEX),
-  "gpt-4o": gpt(2.5, 10, 1.25, "2025-06-03", HEX),
-  "gpt-4o-mini": gpt(0.15, 0.6, 0.075, "2026-11-15", "the crate openai-models 0.1.1, quoting openai.com/api/pricing"),
+  "gpt-5-mini": entry({ input: 0.25, output: 2, cachedInput: 0.025 }, "2026-11-15", GITHUB),
+  "gpt-4.1": entry({ input: 2, output: 8, cachedInput: 0.5 }, "2025-06-03", HEX),
+  "gpt-4.1-mini": entry({ input: 0.4, output: 1.6, cachedInput: 0.1 }, "2025-06-03", HEX),
+  "gpt-4.1-nano": entry({ input: 0.1, output: 0.4, cachedInput: 0.025 }, "2025-06-03", HEX),
+  "gpt-4o": entry({ input: 2.5, output: 10, cachedInput: 1.25 }, "2025-06-03", HEX),
+  "gpt-4o-mini": entry(
+    { input: 0.15, output: 0.6, cachedInput: 0.075 },
+    "2026-11-15",
+    "the crate openai-models 0.1.1, quoting openai.com/api/pricing",
+  ),
 };
 
 // ── Google: the price of text and pictures; thinking counts as output ──

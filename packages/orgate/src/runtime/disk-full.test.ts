@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const PROBE = `
   import { closeSync, openSync, writeSync } from "node:fs";
-  const { openPlace } = await import(process.argv[1]);
-  const place = await openPlace({ directory: "/small/.orgate", thread: "main", synchronous: "normal" });
+  const { openProjectStore } = await import(process.argv[1]);
+  const place = await openProjectStore({ directory: "/small/.orgate", thread: "main", synchronous: "normal" });
   const ready = () => place.store.checkWritable().then(() => "ready", ({ fault }) => fault.kind);
   const before = await ready();
   const fd = openSync("/small/filling", "w");

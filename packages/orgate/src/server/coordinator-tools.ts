@@ -3,6 +3,7 @@
 import { type Agent, isFault, listAgentTools, ORCHESTRATOR_MODEL, type Surface } from "@orgate/core";
 import { COORDINATOR, type CoordinatorTools } from "../coordinator/tools.ts";
 import type { OperationContext } from "../operations/context.ts";
+import { openCoordinatorDesk } from "../operations/coordinator/desk.ts";
 import { SHELL } from "../project/shell-agent.ts";
 import type { Identity } from "./identity/auth.ts";
 
@@ -30,7 +31,7 @@ export function connectDesk(
   { runtime, sessionDriver, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "probes" | "now">,
   identity: Pick<Identity, "mayDo" | "operator">,
 ): void {
-  desk.connect({
+  const open = openCoordinatorDesk({
     runtime,
     sessionDriver,
     now,
@@ -47,4 +48,5 @@ export function connectDesk(
       }
     },
   });
+  desk.connect(open);
 }

@@ -1,7 +1,9 @@
 /** The second door of `orgate`: the server and who is let in at it. Beside the first, so that whoever only runs agents loads none of it (R-8). */
 
-export { type CoordinatorPorts, type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
+export type { CoordinatorDesk, OpenDesk as OpenCoordinatorDesk } from "../coordinator/ports.ts";
+export { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
 export { type AccessScope as Scope, type Act, act, type Caller } from "../operations/access.ts";
+export { type CoordinatorPorts, openCoordinatorDesk } from "../operations/coordinator/desk.ts";
 export { connectDesk as connectCoordinator, desksOf as coordinatorsAmong } from "./coordinator-tools.ts";
 export { type Identity, type IdentityOptions, openIdentity } from "./identity/auth.ts";
 export type { Access, IncomingRequest } from "./identity/authentication.ts";

@@ -13,7 +13,7 @@ import {
   type Quorum,
   type SessionView,
 } from "./items.ts";
-import { resourceText } from "./lines.ts";
+import { resourceText } from "./lines/line.ts";
 import { ageText, countNoun } from "./text-width.ts";
 
 export type ApprovalRow = Readonly<{

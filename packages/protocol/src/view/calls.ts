@@ -18,7 +18,8 @@ import {
 import { callSummary } from "./call-summary.ts";
 import { type DiffLine, diffLines, withContext } from "./diff.ts";
 import { type CallItem, type CallStatus, type EditView, MAX_LIVE, shownText, verdictView } from "./items.ts";
-import { recoveryText, resourceText } from "./lines.ts";
+import { recoveryText } from "./lines/call-lines.ts";
+import { resourceText } from "./lines/line.ts";
 import { callItem, closeCall, push, setCall, toPlacement, type ViewBuilder, withOne, without } from "./shared.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;

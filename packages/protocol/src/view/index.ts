@@ -9,7 +9,9 @@ export * from "./facets.ts";
 export * from "./fleet.ts";
 export type * from "./items.ts";
 export { countMissing, findQuorum, policyRef, quorumText } from "./items.ts";
-export { createNarrator, filesText, type Line, resourceText } from "./lines.ts";
+export { type Line, resourceText } from "./lines/line.ts";
+export { createNarrator } from "./lines/narrator.ts";
+export { filesText } from "./lines/session-lines.ts";
 export { scheduleLine, timeText, whenText } from "./schedules.ts";
 export {
   buildSessionView,

@@ -11,7 +11,7 @@ import {
   type Vote,
 } from "@orgate/core/vocab";
 import { askView, findQuorum, type QuestionState } from "./items.ts";
-import { resourceText } from "./lines.ts";
+import { resourceText } from "./lines/line.ts";
 import { callItem, closeCall, push, questionItem, replace, setCall, toPlacement, type ViewBuilder, withOne, without } from "./shared.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;

@@ -30,7 +30,8 @@ import {
 } from "@orgate/core/vocab";
 import { type CallEvent, dropCall, foldCall, foldProposal, toCallItem } from "./calls.ts";
 import { MAX_SAID, type SaidItem, type SessionView, shownText, type TurnTotals } from "./items.ts";
-import { createNarrator, type Line } from "./lines.ts";
+import type { Line } from "./lines/line.ts";
+import { createNarrator } from "./lines/narrator.ts";
 import { foldQuestion, type QuestionEvent, withdraw } from "./questions.ts";
 import { callItem, NO_TOTALS, newView, push, replace, setCall, toPlacement, type ViewBuilder } from "./shared.ts";
 

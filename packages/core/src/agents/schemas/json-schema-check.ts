@@ -72,8 +72,8 @@ function fit(schema: Json, value: Json, at: Path, pass: Pass): Json {
 function fitObject(schema: JsonObject, value: Json, at: Path, pass: Pass): Json {
   const { $ref: ref, anyOf, oneOf, allOf, enum: values } = schema;
   if (typeof ref === "string") return fit(resolveSchemaRef(pass.root, ref) ?? false, value, at, pass);
-  if (isList(anyOf)) return fitOne(anyOf, value, at, pass, false);
-  if (isList(oneOf)) return fitOne(oneOf, value, at, pass, true);
+  if (isList(anyOf)) return fitAlternatives({ schemas: anyOf, onlyOne: false }, value, at, pass);
+  if (isList(oneOf)) return fitAlternatives({ schemas: oneOf, onlyOne: true }, value, at, pass);
   if (isList(allOf)) return allOf.reduce<Json>((so, one) => fit(one, so, at, pass), value);
   const fixed = isList(values) ? values : "const" in schema ? [schema.const ?? null] : null;
   if (fixed !== null) {
@@ -83,8 +83,11 @@ function fitObject(schema: JsonObject, value: Json, at: Path, pass: Pass): Json 
   return fitTyped(schema, value, at, pass);
 }
 
-/** The first alternative that fits; `alone`: the only one. */
-function fitOne(schemas: readonly Json[], value: Json, at: Path, pass: Pass, alone: boolean): Json {
+/** `onlyOne`: a value that fits several of the schemas is refused. */
+type Alternatives = Readonly<{ schemas: readonly Json[]; onlyOne: boolean }>;
+
+/** The value by the first alternative that it fits. */
+function fitAlternatives({ schemas, onlyOne }: Alternatives, value: Json, at: Path, pass: Pass): Json {
   const tried = schemas.map((one) => {
     const issues: StandardIssue[] = [];
     return { value: fit(one, value, at, { ...pass, issues }), issues };
@@ -92,7 +95,8 @@ function fitOne(schemas: readonly Json[], value: Json, at: Path, pass: Pass, alo
   const fitting = tried.filter(({ issues }) => issues.length === 0);
   const [first] = fitting;
   if (first === undefined) return wrong(pass, at, value, `invalid input: it fits none of ${schemas.length} alternatives`);
-  if (alone && fitting.length > 1) return wrong(pass, at, value, `invalid input: it fits ${fitting.length} alternatives, and must fit one`);
+  if (onlyOne && fitting.length > 1)
+    return wrong(pass, at, value, `invalid input: it fits ${fitting.length} alternatives, and must fit one`);
   return first.value;
 }
 

@@ -176,23 +176,24 @@ function valueAt(lines: Lines, i: number, from: number, indent: number): Value {
   switch (rest.charAt(0)) {
     case "|":
     case ">":
-      return block(lines, i, rest, indent, at);
+      return block(lines, rest, indent, at);
     case '"':
     case "'":
       return { found: { ...at, text: quoted(rest, at).trim() }, next: i + 1 };
     default:
-      return plain(lines, i, raw, indent, at);
+      return plain(lines, raw, indent, at);
   }
 }
 
+/** Lines count from 1, so `lines[at.line]` is the line after the place. */
 type Place = Readonly<{ line: number; column: number }>;
 
-function block(lines: Lines, i: number, header: string, indent: number, at: Place): Value {
+function block(lines: Lines, header: string, indent: number, at: Place): Value {
   if (!/^[|>][+-]?( +#.*)?$/.test(header))
     throw new Trouble(at.line, at.column, `\`${escapeHidden(header.slice(0, 20))}\` does not begin a block`, "write `|` or `>` alone");
   const own: string[] = [];
   let inner: number | null = null;
-  let next = i + 1;
+  let next = at.line;
   for (; next < lines.length; next += 1) {
     const line = lines[next] ?? "";
     if (line.trim() === "") {
@@ -235,7 +236,7 @@ function quoted(rest: string, at: Place): string {
   });
 }
 
-function plain(lines: Lines, i: number, raw: string, indent: number, at: Place): Value {
+function plain(lines: Lines, raw: string, indent: number, at: Place): Value {
   const first = plainPart(raw, at);
   if (first === "")
     throw new Trouble(at.line, at.column, "there is no value", "write it on the same line, or begin a block with `|` or `>`");
@@ -247,7 +248,7 @@ function plain(lines: Lines, i: number, raw: string, indent: number, at: Place):
       `${QUOTE_IT}; lists and nested maps are not read`,
     );
   const parts = [first];
-  let next = i + 1;
+  let next = at.line;
   const commented = withoutComment(raw) !== raw;
   for (; next < lines.length && !isIdle(lines[next]) && indentOf(lines, next) > indent; next += 1) {
     const own = indentOf(lines, next);

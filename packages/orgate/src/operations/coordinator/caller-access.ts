@@ -5,8 +5,7 @@
 import { type Journal, type Principal, principalName, type SessionId } from "@orgate/core";
 import { requesterName } from "../../identity/requester.ts";
 import { findSpeakers } from "../../runtime/speakers.ts";
-import type { Permissions } from "../access.ts";
-import { type Act, act, type Caller } from "../access.ts";
+import { type Act, act, type Caller, type Permissions } from "../access.ts";
 
 export type CallerAccess = Readonly<{
   /** Whose words began the turn: what is done is signed as theirs. */

@@ -57,9 +57,8 @@ export function openFanout(journal: Places, subscribe: Subscribe, bounds: Fanout
     followers += 1;
     try {
       await mine.started;
-      yield* wanted.to.kind === "session"
-        ? ofSession(journal, mine, wanted.to.session, wanted, bounds)
-        : ofAll(journal, mine, wanted, bounds);
+      const source: Source = { journal, front: mine, bounds };
+      yield* wanted.to.kind === "session" ? followSession(source, wanted.to.session, wanted) : followAll(source, wanted);
     } finally {
       followers -= 1;
       if (followers === 0 || mine.failed() !== null) {
@@ -229,13 +228,11 @@ type Look = Readonly<{
   wasClosed: boolean;
 }>;
 
-async function* ofSession(
-  journal: Places,
-  front: Front,
-  session: SessionId,
-  wanted: Follow,
-  bounds: FanoutLimits,
-): AsyncGenerator<FanoutEntry> {
+/** Entries come from the front, or from the journal when they lie before it. */
+type Source = Readonly<{ journal: Places; front: Front; bounds: FanoutLimits }>;
+
+async function* followSession(source: Source, session: SessionId, wanted: Follow): AsyncGenerator<FanoutEntry> {
+  const { journal, front } = source;
   const summary = await journal.session(session);
   if (summary === null) throw new FaultError({ kind: "session-unknown", session });
   const start = startAt(wanted.after, summary.seq, `session \`${session}\``);
@@ -245,13 +242,14 @@ async function* ofSession(
     const entries = await journal.read(session, seq(at), MOST_ENTRIES);
     return entries.map((entry) => heldOf({ kind: "entry", position: 0, stream: entry.stream, seq: entry.seq, at: entry.at, entry }));
   };
-  yield* tell(front, { session, start, look, placeOf: (one) => one.seq, wasClosed: summary.state === "closed" }, wanted, bounds);
+  yield* tell(source, { session, start, look, placeOf: (one) => one.seq, wasClosed: summary.state === "closed" }, wanted);
 }
 
-async function* ofAll(journal: Places, front: Front, wanted: Follow, bounds: FanoutLimits): AsyncGenerator<FanoutEntry> {
+async function* followAll(source: Source, wanted: Follow): AsyncGenerator<FanoutEntry> {
+  const { journal, front } = source;
   const start = startAt(wanted.after, await journal.position(), "the journal");
   const look = async (at: number): Promise<readonly Held[]> => front.after(at) ?? (await journal.tail(at, MOST_ENTRIES)).map(heldOf);
-  yield* tell(front, { session: null, start, look, placeOf: (one) => one.position ?? 0, wasClosed: false }, wanted, bounds);
+  yield* tell(source, { session: null, start, look, placeOf: (one) => one.position ?? 0, wasClosed: false }, wanted);
 }
 
 /** Whoever has seen more than there is has seen another journal. */
@@ -261,7 +259,7 @@ function startAt(after: number | "now", last: number, what: string): number {
   throw new FaultError({ kind: "usage", detail: `${what} ends at ${last}, not at ${after}`, hint: "begin again from 0, or from `now`" });
 }
 
-async function* tell(front: Front, from: Look, { previews, sees, signal }: Follow, bounds: FanoutLimits): AsyncGenerator<FanoutEntry> {
+async function* tell({ front, bounds }: Source, from: Look, { previews, sees, signal }: Follow): AsyncGenerator<FanoutEntry> {
   const { session, look, placeOf, wasClosed } = from;
   const fresh = createTextCursor();
   const bell = openBell(signal);

@@ -304,7 +304,7 @@ async function tellFirst(given: Given, screen: Screen, config: Config, ids: read
     store.close();
     throw nothingAs(missing);
   }
-  const reach = await looking(given, ({ journal }) => findForgetReach(journal, store, ids)).finally(store.close);
+  const reach = await looking(given, ({ journal }) => findForgetReach(journal, store, ids)).finally(() => store.close());
   const { sessions } = reach;
   const also = reach.ids.slice(ids.length);
   if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions, alsoForgotten: also }));
