@@ -5,7 +5,7 @@
  * W-2 With no holder, or when the holder dies before it takes the intent, the sender drives the session: no intent is left behind.
  */
 
-import { type Entry, type Intent, type IntentId, type Journal, type JournalEvent, type SessionId, seq } from "@orgate/core";
+import { type Entry, type Intent, type IntentId, isFault, type Journal, type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { listSockets, offerIntent, type SocketAnswer } from "../store/intent-socket.ts";
 import type { ReadStore } from "../store/journal.ts";
 
@@ -21,15 +21,15 @@ export type IntentDelivery = Readonly<{
   /** Of the journal. */
   directory: string;
   waitMs: number;
-  /** Takes the session and drives it; `held` when a living process holds it. */
+  /** Takes the session and drives it; `held` when a living process holds it, which may also be a fault `session-held`. */
   takeOver(): Promise<"drove" | "held">;
 }>;
 
 const LOOK_EVERY_MS = 50;
 const TAKE_OVER_EVERY_MS = 500;
 
-/** Carries one intent of a process that does not drive sessions by itself. */
-export function deliverTo({ inbox, directory, waitMs, takeOver }: IntentDelivery): IntentCarrier {
+/** Carries one intent to the process that holds its session, or takes the session over. */
+export function carryOrTakeOver({ inbox, directory, waitMs, takeOver }: IntentDelivery): IntentCarrier {
   let isHolderAlive = false;
   return {
     async put(intent) {
@@ -46,7 +46,7 @@ export function deliverTo({ inbox, directory, waitMs, takeOver }: IntentDelivery
       for (;;) {
         if (await isTaken()) return true;
         if (performance.now() >= nextTry) {
-          if ((await takeOver()) === "drove") return isTaken(); // not taken: the drive was stopped first
+          if ((await takeOver().catch(heldElsewhere)) === "drove") return isTaken(); // not taken: the drive was stopped first
           nextTry = performance.now() + TAKE_OVER_EVERY_MS;
         }
         if (performance.now() >= until) return false;
@@ -54,6 +54,11 @@ export function deliverTo({ inbox, directory, waitMs, takeOver }: IntentDelivery
       }
     },
   };
+}
+
+function heldElsewhere(error: unknown): "held" {
+  if (isFault(error, "session-held")) return "held";
+  throw error;
 }
 
 /** Null when no process that drives the session listens. */

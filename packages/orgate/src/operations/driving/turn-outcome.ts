@@ -13,11 +13,13 @@ export type TurnToFollow = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
-/** The entry that ended the turn, or that it waits for a person; null when the time is up. */
+/** The entry that ended the turn, `waiting` if it waits for a person; null when the time is up. */
+export type TurnOutcome = Entry | "waiting" | null;
+
 export async function followToOutcome(
   { place, subscribe }: Pick<Runtime, "place" | "subscribe">,
   { session, intent, waitMs, driving, signal }: TurnToFollow,
-): Promise<Entry | "waiting" | null> {
+): Promise<TurnOutcome> {
   const { journal } = place.store;
   const began = await findNewestEntry(journal, session, (event) => readIntentId(event) === intent);
   const from = Math.max(0, (began?.seq ?? 1) - 1);

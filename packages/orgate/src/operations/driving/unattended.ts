@@ -1,6 +1,7 @@
 /** Finds sessions that want driving. */
-import type { Inbox, Journal, Millis, SessionId } from "@orgate/core";
+import type { Journal, Millis, SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
+import type { Inbox } from "../../store/inbox.ts";
 
 const PAGE = 500;
 

@@ -4,7 +4,17 @@
  *
  * W-1 The outcome of an intent is read from the journal: the event it became, or the reason of its refusal.
  */
-import { type Clock, type Entry, FaultError, type Intent, type IntentBody, type IntentId, type Journal, type SessionId, seq } from "@orgate/core";
+import {
+  type Clock,
+  type Entry,
+  FaultError,
+  type Intent,
+  type IntentBody,
+  type IntentId,
+  type Journal,
+  type SessionId,
+  seq,
+} from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
 import { type Person, signIntent } from "../../store/keyring.ts";
 import { type IntentCarrier, readIntentId } from "../delivery.ts";

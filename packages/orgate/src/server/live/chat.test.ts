@@ -5,7 +5,7 @@ import { type ChatServerMessage, chatServerMessage } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";
 import { latch } from "../fixtures/stand.ts";
-import { conversationOf, openChat } from "./chat.ts";
+import { conversationName, openChat } from "./chat.ts";
 import type { Connection } from "./connection.ts";
 
 const open: Stage[] = [];
@@ -240,7 +240,7 @@ test("W-27 the same `id` twice is one turn, on one connection and on another", a
   const third = connect(stage, "c3");
   third.say(chat("pay it", id));
   expect(await third.done()).toEqual(a);
-  const { session } = await stage.runtime.sessions.create({ agent: "clerk", id: conversationOf(stage.caller, "clerk") });
+  const { session } = await stage.runtime.sessions.create({ agent: "clerk", id: conversationName(stage.caller, "clerk") });
   expect(await turnsOf(stage, session)).toBe(1);
 });
 

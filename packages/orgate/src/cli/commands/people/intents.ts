@@ -18,7 +18,7 @@ import { createNarrator } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
-import { deliverTo } from "../../../runtime/delivery.ts";
+import { carryOrTakeOver } from "../../../runtime/delivery.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
@@ -120,18 +120,13 @@ export async function deliverWish(
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";
     const desk = await runnable();
-    try {
-      drove = await withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, (runtime) =>
-        driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
-      );
-      return "drove";
-    } catch (error) {
-      if (isFault(error, "session-held")) return "held";
-      throw error;
-    }
+    drove = await withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, (runtime) =>
+      driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
+    );
+    return "drove";
   };
   const { journal, inbox } = look;
-  const carrier = deliverTo({ inbox, directory: config.journal.directory, waitMs: WAIT_MS, takeOver });
+  const carrier = carryOrTakeOver({ inbox, directory: config.journal.directory, waitMs: WAIT_MS, takeOver });
   const { entry, intent } = await sendIntent({ journal, clock: NODE.clock, carrier }, { session, wish: wanted, as: person, id });
   const wasAtRest = before?.state === "idle" || before?.state === "closed";
   const hasTurn = !wasAtRest || (await look.journal.session(session))?.turns !== before.turns;

@@ -8,7 +8,7 @@
 
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../../runtime/api.ts";
 
 /** A halt of this scope, in force since then, that was lifted. */
 type Lift = Readonly<{ scope: string; since: Millis }>;
