@@ -68,7 +68,7 @@ export class Idempotency {
     const before = this.#find(id, digest);
     if (before !== null) return before;
     const again = this.#keys.find(id) !== null;
-    this.#begin(id, digest);
+    mustBeSame(this.#keys.begin(id, digest, this.#now()), digest);
     const reply = work({ intent: intentUnder(id), external: `key-${id.slice(0, DIGITS)}`, again });
     this.#underWay.set(id, { digest, reply });
     try {
@@ -98,12 +98,9 @@ export class Idempotency {
 
   /** Binds a derived intent to its request, on disk; throws if it belongs to another request. Returns the intent. */
   claim(intent: IntentId, request: unknown): IntentId {
-    this.#begin(intent, sha256(JSON.stringify(request)));
+    const digest = sha256(JSON.stringify(request));
+    mustBeSame(this.#keys.begin(intent, digest, this.#now()), digest, "id");
     return intent;
-  }
-
-  #begin(id: string, digest: string): void {
-    mustBeSame(this.#keys.begin(id, digest, this.#now()), digest);
   }
 
   /** Synchronous, so that two requests at once cannot both find nothing. */
@@ -134,7 +131,7 @@ function readKey({ user, scope: { agents, actions }, route, key, request }: Keye
   return { id, digest: sha256(JSON.stringify(request)) };
 }
 
-function mustBeSame(before: string, now: string): void {
-  if (before !== now)
-    throw refusal(wireProblem("idempotency-key-reused", "this key was used for another request", "send a new key with each request"));
+function mustBeSame(before: string, now: string, what: "key" | "id" = "key"): void {
+  if (before === now) return;
+  throw refusal(wireProblem("idempotency-key-reused", `this ${what} was used for another request`, `send a new ${what} with each request`));
 }

@@ -244,6 +244,26 @@ test("W-27 the same `id` twice is one turn, on one connection and on another", a
   expect(await turnsOf(stage, session)).toBe(1);
 });
 
+test("W-27 another message under the `id` of an earlier one is refused, on one connection and on another; the earlier turn goes on", async () => {
+  const hold = latch();
+  const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }]), reply.text("once")], hold });
+  const [first, second] = [connect(stage, "c1"), connect(stage, "c2")];
+  const id = "0f9b2f1e-2d64-4c8e-9a55-6c1d2f3e4a5b";
+  const refused = "Nothing was done: this id was used for another request.";
+  first.say(chat("pay it", id));
+  first.say(chat("pay it twice", id));
+  expect((await first.done()).at(-2)).toMatchObject({ type: "ChatChunk", content: refused, done: true });
+  await hold.reached;
+  second.say(chat("pay it twice", id));
+  expect((await second.done()).at(-2)).toMatchObject({ type: "ChatChunk", content: refused, done: true });
+  second.say(chat("pay it", id));
+  hold.open();
+  for (const one of [first, second]) expect((await one.done(2)).at(-1)).toMatchObject({ content: "once", done: true });
+  expect(requestsOf(first.messages)).toHaveLength(2);
+  const { session } = await stage.runtime.sessions.create({ agent: "clerk", id: conversationName(stage.caller, "clerk") });
+  expect(await turnsOf(stage, session)).toBe(1);
+});
+
 test("W-27 a short `id` is a counter of its connection: another connection that counts from 1 too asks for something new", async () => {
   const stage = await stageOf({ steps: [reply.text("first"), reply.text("second")] });
   const [a, b] = [connect(stage, "c1"), connect(stage, "c2")];
