@@ -1,7 +1,7 @@
 /**
  * From a route's act to what is decided: on which agent, session, question. Whatever it is about has to be there.
  *
- * W-9 what somebody may not see is told like what is not there: a session, question, grant or call that is refused and may not be observed either gets
+ * W-9 a forbidden resource is indistinguishable from a missing one: a session, question, grant or call that is refused and may not be observed either gets
  *      the very answer of one that does not exist.
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
@@ -99,7 +99,7 @@ export async function aboutQuestion(
   return { id: approval, session, agent, tool, requester: of === null ? null : requesterName(of.principal) };
 }
 
-/** Why this may not be, as whoever asks is told it. */
+/** The refusal as the caller may see it. */
 export function refusalFor(may: (act: Act) => string | null, wanted: Act, reason: string, user: string): Error {
   const hidden = CAN_HIDE.has(wanted.on) && may({ ...wanted, kind: "observe" }) !== null;
   return hidden ? missingProblem(wanted) : new FaultError({ kind: "not-permitted", user, what: wanted.kind, reason });
@@ -112,7 +112,7 @@ export const settledRefusal = (request: SettledRequest): Error => {
   return nothing(detail, hint);
 };
 
-/** What is said of something that is not there. */
+/** The answer about something that does not exist. */
 export function missingProblem({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {
   if (on === "approval") return nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
   if (on === "grant") return nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");

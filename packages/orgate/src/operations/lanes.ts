@@ -1,7 +1,7 @@
 /**
- * Long work of callers: so much of it at once for each, and in all.
+ * Limits the long work of callers: per caller, and in total.
  *
- * W-20 whoever asks for more long work at once than is for one caller is told so (429), and others are not kept from theirs.
+ * W-20 a caller who asks for more long work at once than the limit allows gets 429, and does not delay other callers.
  */
 
 import { wireProblem } from "@orgate/protocol";

@@ -31,5 +31,5 @@ export function openLog({ write, now, least = "info" }: LogOptions): Log {
 
 export const NO_LOG: Log = () => {};
 
-/** What an error says in a log: its first line, never its stack with the machine's paths in it unless it is a defect of ours. */
+/** The text of an error in a log: its first line, never its stack with the machine's paths in it unless it is a defect of ours. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? "";

@@ -6,7 +6,7 @@
  *     intent has come, whose question has expired or whose decision is due, whichever process wrote it. One that only waits is left alone, and nothing is written about it.
  * W-28 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
  * W-29 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
- *     it, what is in flight lands, and whoever starts next goes on from there. What does not land in time is dealt with as after a crash.
+ *     it, what is in flight lands, and the next server continues from there. What does not land in time is treated as after a crash.
  * Rule: W-16.
  */
 import { type Entry, type Fault, FaultError, type IntentBody, type IntentId, isFault, type RunResult, type SessionId } from "@orgate/core";

@@ -1,4 +1,4 @@
-/** What one caller may see of the journal, stream by stream, asked again each time: a policy that changes or a key that ends acts at once. */
+/** Decides which streams of the journal a caller may see, each time again: a changed policy or an ended key takes effect at once. */
 import { isSessionStream, type Journal, type SessionId, type StreamId } from "@orgate/core";
 import { requesterName } from "../identity/requester.ts";
 import type { Permissions } from "./access.ts";

@@ -66,7 +66,7 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
 
   async function isHeldBack(session: SessionId, scope: string): Promise<boolean> {
     const summary = await journal.session(session);
-    if (summary?.state === "running" || summary?.state === "waiting") return true; // an answer waits: whoever drives it looks at what still holds it
+    if (summary?.state === "running" || summary?.state === "waiting") return true; // an answer waits: the driver checks whether another halt still holds it
     if (summary?.state !== "idle" || (scope !== "all" && scope !== `agent:${summary.agent}`)) return false;
     return (await runtime.inspect.state(session)).followUps.length > 0;
   }
