@@ -55,7 +55,7 @@ const COMMITS = "packages/core/src/loop/commit.ts";
  */
 type Doors = Readonly<{ values: readonly string[]; types: readonly string[]; tests: readonly string[] }>;
 const CLIENT: Doors = {
-  values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/words", "@orgate/protocol/view"],
+  values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/words", "@orgate/protocol/view", "@orgate/protocol/text"],
   types: [],
   tests: ["@orgate/protocol/testing"],
 };

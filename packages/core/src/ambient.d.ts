@@ -1,4 +1,4 @@
-// What `core` may take from its surroundings, and nothing else: every runtime has these three, and the rest arrives through ports.
+// The only globals that `core` may use: every runtime has these three, and the rest arrives through ports.
 // (Not part of the published types: a user's own `lib` or `@types/node` declares them.)
 interface AbortSignal {
   readonly aborted: boolean;

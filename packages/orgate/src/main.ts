@@ -1,11 +1,10 @@
 /** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
 
 import { setFlagsFromString } from "node:v8";
-import { describeFault, type Fault, FaultError } from "@orgate/core/vocab";
+import { describeFault, errorMessage, type Fault, FaultError } from "@orgate/core/vocab";
 import { EXIT, type Given, hintAsTyped, INTERRUPTED, processScreen, type Screen, visible } from "@orgate/shell/terminal";
 import { helpText } from "./cli/help.ts";
 import { parse } from "./cli/parse.ts";
-import { errorMessage } from "./node/error-message.ts";
 import { version } from "./node/version.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {

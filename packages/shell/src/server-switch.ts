@@ -14,7 +14,7 @@ import type { Screen } from "./terminal/screen.ts";
 import { visible } from "./terminal/visible.ts";
 import type { ShellUi } from "./ui/ui.ts";
 
-/** What a shell is started with. Only a program that has the runtime can start a local server, so it brings the function. */
+/** Setup of a shell. Only a program that has the runtime can start a local server, so it brings the function. */
 export type ShellSetup = Readonly<{ given: Given; screen: Screen; startLocalServer: StartLocalServer }>;
 export type StartLocalServer = (given: Given, screen: Screen, ask: AskHidden) => Promise<ServerConnection>;
 

@@ -1,4 +1,4 @@
-/** `schedule` and `webhook` blocks as declarations, for whoever wires them. */
+/** `schedule` and `webhook` blocks as declarations, for the project that runs them. */
 import { isName, type Json, NAME_RULE } from "@orgate/core/vocab";
 import {
   type ScheduleDeclaration,
@@ -146,7 +146,7 @@ function checkName({ text, at }: Name, what: string, report: Report): void {
   if (!isName(text)) report(at, `\`${text}\` is no name for a ${what}`, `a name is ${NAME_RULE}`);
 }
 
-/** What is there and wrong has been told: it is not missing as well. */
+/** A key that is present and wrong has been reported: it is not missing as well. */
 function missingIn(
   { name, entries }: Pick<WebhookBlock, "name" | "entries">,
   what: string,

@@ -54,7 +54,7 @@ function loaded(name: string): Loaded {
   return { symbi, of, rules };
 }
 
-/** What the model is told of an agent's bodies, without the lines around it. */
+/** The text of an agent's bodies for the model, without the lines around it. */
 const told = (draft: AgentDraft): string => draft.procedure?.text.split(/^`{3,}.*$/m)[1]?.trim() ?? "";
 const calls = (draft: AgentDraft): readonly string[] => draft.procedure?.calls.map(({ name }) => name) ?? [];
 const doubts = (draft: AgentDraft): readonly string[] => draft.procedure?.doubts.map(({ detail }) => detail) ?? [];

@@ -1,6 +1,6 @@
 /**
- * What `schedule`, `webhook` and `memory` blocks of a `.symbi` file say, typed and checked as far as the file alone can tell. Whoever wires them asks the
- * rest: whether the agent is there, whether a cron expression or a time zone is one, whether a secret can be had.
+ * The `schedule`, `webhook` and `memory` blocks of a `.symbi` file, typed and checked as far as the file alone allows. The caller checks the
+ * rest: whether the agent exists, whether a cron expression or a time zone is valid, whether a secret is available.
  */
 import type { Json } from "@orgate/core/vocab";
 
@@ -11,7 +11,7 @@ export type ScheduleDeclaration = Readonly<{
   name: string;
   /** Of the agent whose session each firing is a turn of. */
   agent: string;
-  /** What the agent is told at each firing. */
+  /** Input of the agent at each firing. */
   input: string;
   when:
     | Readonly<{ kind: "cron"; expression: string }>
@@ -25,11 +25,11 @@ export type ScheduleDeclaration = Readonly<{
   jitterMs: number;
   /** When the turn before is still going on: leave this one out, or let it follow. */
   overlap: "skip" | "queue";
-  /** What was due while nobody was there: left out, made up for once, or each. */
+  /** Due times while nothing ran: left out, made up for once, or each. */
   missed: "skip" | "once" | "all";
   /** All firings in one session, or each in its own. */
   session: "shared" | "fresh";
-  /** How often a firing whose turn failed is tried again before it is set aside. */
+  /** How often a firing whose turn failed is tried again before it becomes a failed delivery. */
   retries: number;
   enabled: boolean;
   place: SourcePlace;
@@ -48,7 +48,7 @@ export type WebhookDeclaration = Readonly<{
   secrets: readonly Readonly<{ kind: "secret" | "env"; name: string }>[];
   /** Deliveries that do not fit are answered and not processed; null: all are. */
   filter: WebhookFilter | null;
-  /** What stands before the delivery's body in the turn's input; null: nothing. */
+  /** Text before the delivery's body in the turn's input; null: nothing. */
   input: string | null;
   /** How old a signed delivery may be. */
   replayWindowMs: number;

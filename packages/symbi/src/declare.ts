@@ -40,7 +40,7 @@ export type AgentDraft = Readonly<{
   definition: Omit<AgentDefinition, "tools" | "middleware">;
   tools: readonly NamedFunction[];
   delegates: readonly NamedFunction[];
-  /** What a turn's input has to be; null: any text. */
+  /** Schema of a turn's input; null: any text. */
   input: JsonObject | null;
   /** `at` of the setting that demands a sandbox; null: none does. */
   sandbox: number | null;
@@ -52,7 +52,7 @@ export type AgentDraft = Readonly<{
   author: string | null;
   license: string | null;
   tags: readonly string[];
-  /** What its bodies say, which stands in its instructions; null: they say nothing, or name its task. */
+  /** The text of its bodies, which stands in its instructions; null: they are empty, or name its task. */
   procedure: Procedure | null;
   /** Where a setting stands, under the names of `AgentDefinition` and of its limits. */
   places: ReadonlyMap<string, number>;
@@ -88,7 +88,7 @@ function readTree({ tree, text }: Readonly<{ tree: File; text: string }>, file: 
   return { kind: "problems", problems: [first, ...rest], part: { ...symbi, agents }, isWhole };
 }
 
-/** An agent of a file with problems, without what was told already: the checks that follow tell what else is wrong with it. */
+/** An agent of a file with problems, without those already reported: the checks that follow report the others. */
 function checkable(draft: AgentDraft): readonly AgentDraft[] {
   if (!isName(draft.name)) return [];
   const { instructions, outputRepairs, ...definition } = draft.definition;
@@ -184,7 +184,7 @@ function metadataOf(tree: File, report: Report): Values {
   return readEntries(listEntries(first.entries), BLOCK_KEYS.metadata, "metadata", report);
 }
 
-/** What the agents of the file recall and remember. */
+/** Memory settings for all agents of the file. */
 function memoryOf(tree: File, report: Report): Memory | null {
   const [first, ...others] = tree.items.filter((item): item is MemoryBlock => item.kind === "memory");
   for (const other of others) report(other.at, "there is a second memory block", "a file has one, for all of its agents");

@@ -76,7 +76,7 @@ type Between = Readonly<{
   before: Token;
   /** The sign that a comment is about, or comes before. */
   next: Token | undefined;
-  /** What both stand in. */
+  /** The bracket around both. */
   inner: Bracket | undefined;
   own: ReturnType<Brackets["get"]>;
   brackets: Brackets;

@@ -52,7 +52,7 @@ const resembles = (word: string, words: readonly string[]): boolean =>
   words.includes(word) || (word.length > 2 && word.length <= LONGEST_WORD && suggestNearest(word, words).startsWith("did you mean"));
 const LONGEST_WORD = 16;
 
-/** What no grammar is asked about. */
+/** Problems found before the grammar reads the text. */
 function unfit(text: string, file: string): SymbiProblem | null {
   if (text.length > MAX_CHARACTERS)
     return symbiProblemAt({ file, text }, 0, `it has ${text.length} characters`, `a file has at most ${MAX_CHARACTERS}`);

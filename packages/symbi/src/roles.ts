@@ -5,10 +5,10 @@ import type { AnyNode, File, NamedType } from "./tree.ts";
 export type Roles = Readonly<{
   /** Offsets of braces that hold statements, rules, keys or members. */
   blocks: ReadonlySet<number>;
-  /** What begins an item of the file, and what begins a line in a block. */
+  /** Offsets where an item of the file begins (`tops`), or a line in a block (`lines`). */
   tops: ReadonlySet<number>;
   lines: ReadonlySet<number>;
-  /** What begins a field or a parameter: a line, where what holds it is spread over several. */
+  /** Offsets where a field or a parameter begins: a line of its own, where the list around it is spread over several. */
   items: ReadonlySet<number>;
   /** Where a line that is broken stays broken. */
   soft: ReadonlySet<number>;

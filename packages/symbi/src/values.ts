@@ -1,4 +1,4 @@
-/** What stands behind a key, as plain values; and blocks of keys, read by their table. */
+/** Values after a key, as plain values; and blocks of keys, read by their table. */
 import { type Json, suggestNearest } from "@orgate/core/vocab";
 import { type BLOCK_KEYS, type BlockKey, type Keys, REPLACEMENT_KEYS, UNSUPPORTED_KEYS } from "./keys.ts";
 import type { EntryOrSection, Expression, Name, Section, TreeEntry } from "./tree.ts";
@@ -140,7 +140,7 @@ const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 /** The one before, the one now, and the next. */
 export const MAX_SECRETS = 3;
 
-/** A secret's name, and where it is to be had. */
+/** A secret's name, and where its value comes from. */
 export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
 export type Value = Readonly<{ at: number; keyAt: number; value: Json; secrets: readonly SecretName[] }>;
 export type Values = ReadonlyMap<string, Value>;

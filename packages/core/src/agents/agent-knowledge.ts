@@ -1,5 +1,5 @@
 /**
- * What an agent says of knowledge, and the two tools its model gets with it. They are tools to the model and to their contract; the gate decides them as
+ * An agent's knowledge settings, and the two tools that its model gets with them. They are tools only to the model and to their contract: the gate decides them as
  * `recall` and `remember`, and the loop runs them on the session's own store, so that labels and the place in the journal come from the session (N-4).
  */
 import * as z from "zod";

@@ -30,14 +30,14 @@ import type { SkillPrompter } from "./skills/skill-loader.ts";
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;
   instructions: string;
-  /** `provider/name`. Without it the project's default answers; without that `offline/echo`, which understands no language, and whoever runs it is told so. */
+  /** `provider/name`. Without it the project's default answers; without that `offline/echo`, which understands no language, and a warning says so. */
   model?: string;
-  /** What the model's adapter is told beside the request: the rules of an offline model, for one. */
+  /** Options that only the model's adapter reads: the rules of an offline model, for one. */
   modelOptions?: JsonObject;
-  /** What `defineTool` returned; or by name, `tool()` objects of the AI SDK among them, which get the strictest defaults. */
+  /** Results of `defineTool`; or by name, `tool()` objects of the AI SDK among them, which get the strictest defaults. */
   tools?: readonly Tool[] | Readonly<Record<string, Tool | AiTool>>;
   limits?: Partial<Limits>;
-  /** What each turn answers with: any Standard Schema that can describe itself, or a JSON Schema. A run may bring another. */
+  /** Schema of each turn's answer: any Standard Schema that can describe itself, or a JSON Schema. A run may bring another. */
   output?: Out;
   /** How often an answer that does not fit is asked for again; 2 unless said. */
   outputRepairs?: number;
@@ -48,7 +48,7 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
    * costs nobody knows how much, and money cannot be limited.
    */
   prices?: Prices | Readonly<Record<string, Prices>>;
-  /** What counts tokens: `estimate`, `o200k_base` or `cl100k_base`; by the model's name unless said. */
+  /** Tokenizer: `estimate`, `o200k_base` or `cl100k_base`. Chosen by the model's name when absent. */
   tokenizer?: string;
   /** How a conversation is kept within `contextTokens`; the oldest go first unless said. */
   context?: ContextDefinition;
@@ -60,7 +60,7 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   maxDepth?: number;
   /** After the runtime's own, in order. */
   middleware?: readonly Middleware[];
-  /** What `defineSkill` returned, or the name of a skill that the project brings. */
+  /** Results of `defineSkill`, or names of skills that the project brings. */
   skills?: readonly (Skill | string)[];
   /** Writes the part of the system text that presents the skills, in place of a list of names and descriptions. */
   skillPrompter?: SkillPrompter;
@@ -70,15 +70,15 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   projectInstructions?: boolean;
   /** Whether it remembers and looks things up, and how: `true`, or settings. Off unless said. */
   knowledge?: KnowledgeDefinition;
-  /** What is done when a tool fails that does not say itself: one strategy, several tried in order, or a function. Unsaid: `ask-model`. */
+  /** Recovery for tools that have none of their own: one strategy, several tried in order, or a function. Default: `ask-model`. */
   recover?: RecoveryDefinition;
   /** How a model that refuses for the moment is asked again: 4 times, after 1 s, 2 s, … unless said, and never sooner than its provider asks for. */
   retry?: Partial<ModelRetry>;
   /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
-  /** When it takes a turn by itself, by name: the guide's page on schedules has every setting. Read by whoever serves the project. */
+  /** When it takes a turn by itself, by name: the guide's page on schedules has every setting. Read by the server of the project. */
   schedules?: Readonly<Record<string, AgentSchedule>>;
-  /** What it is told by other systems, by name: the guide's page on webhooks has every setting. */
+  /** Deliveries from other systems, by name: the guide's page on webhooks has every setting. */
   webhooks?: Readonly<Record<string, AgentWebhook>>;
 }>;
 
@@ -130,7 +130,7 @@ export type Agent<Value = unknown> = Readonly<{
   /** By name; each knows what is done when it fails, where the agent or the tool itself says so. */
   tools: readonly Tool[];
   limits: Limits;
-  /** What its own file says of what it may do. */
+  /** Policies that its own file contains. */
   policies: readonly AgentPolicies[];
   output: AgentOutput | null;
   prices: Prices | null;
@@ -153,7 +153,7 @@ export type Agent<Value = unknown> = Readonly<{
   missingServers: readonly MissingServer[];
   /** Tools that it names and that are wrong as they are written: nor without these. */
   missingTools: readonly MissingTool[];
-  /** What it asks for and runs without. */
+  /** Missing parts that it asks for and runs without. */
   warnings: readonly string[];
   /** As it was written: `equipAgent` starts from it. */
   definition: AgentDefinition;

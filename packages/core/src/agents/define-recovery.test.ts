@@ -1,4 +1,4 @@
-/** What a definition may say of failures. */
+/** Recovery settings that a definition may contain. */
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { DEFAULT_BREAKER, isFault, type RecoveryDefinition } from "../vocab/index.ts";

@@ -50,7 +50,7 @@ const issues = (tool: Tool, args: Json): readonly string[] => {
   return checked.kind === "invalid" ? checked.issues : [];
 };
 
-/** What a library without Zod would bring. */
+/** A schema from a library other than Zod. */
 const standard = (validate: (value: unknown) => unknown): StandardSchema => {
   const brought: unknown = {
     "~standard": { version: 1, vendor: "test", validate, jsonSchema: { input: () => ({ type: "object" }), output: () => ({}) } },

@@ -3,7 +3,7 @@
  * `once`, `execute`, `untrusted`, the tool itself as what it touches.
  *
  * T-3 An output that does not fit leaves the call `done`: the effect took place, and `failed` would invite another. The output is withheld,
- *    the model is told so, and a note says why.
+ *    the model gets an error, and a note says why.
  * Rules: T-1, T-2, T-5.
  */
 import {
@@ -69,27 +69,27 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   /** A person is asked before each call, whatever the policies permit. */
   humanApproval?: boolean;
   version?: string;
-  /** What a call touches: what policies are written about. */
+  /** The resource that a call touches: policies are written about it. */
   resource?: (input: Parsed<In>) => Resource;
   /** The types that `resource` answers with. Said, they are enforced, and policies that name them are checked. */
   resourceTypes?: readonly string[];
   endsTurn?: boolean;
   timeoutMs?: number;
-  /** What is done when it fails: one strategy, several tried in order, or a function that chooses. Unsaid: what the agent says. */
+  /** Recovery after a failure: one strategy, several tried in order, or a function that chooses. Default: the agent's. */
   recover?: RecoveryDefinition;
   /** When it is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
   /** The MCP server it comes from. */
   server?: string;
-  /** The most one call may cost, in cents of the currency of the agent's prices. Set aside before it starts; `context.spent` says what it was. */
+  /** The most one call may cost, in cents of the currency of the agent's prices. Reserved before it starts; `context.spent` reports the real cost. */
   maxCents?: number;
-  /** Arguments that say on what or towards whom it acts, each with its kind: policies are told whether the user named them, and whether they are known. */
+  /** Arguments that say on what or towards whom it acts, each with its kind: policies learn whether the user named them, and whether they are trusted values. */
   targets?: Readonly<Record<string, TargetKind | TargetDefinition>>;
   /** Arguments whose text leaves the system. */
   outgoing?: readonly string[];
   /** Once it is done, the values of these arguments are known: `{ set: "people", from: "to" }`. */
   learns?: readonly LearnRule[];
-  /** What the things in its output are called, for tools that take their ids. */
+  /** Names of the things in its output, for tools that take their ids. */
   names?: NameRule;
   markup?: Tool["markup"];
   /** It changes a file: it shows what was there and what is with `context.evidence({ edit })`, and surfaces show a diff. */

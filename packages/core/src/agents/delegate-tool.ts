@@ -1,6 +1,6 @@
 /**
- * What a model calls to have another agent do something. It is a tool to the model and to its contract only: the gate decides it as `delegate`,
- * and what comes of it is a session of its own, so its `run` is never reached.
+ * The tool by which a model delegates to another agent. It is a tool only to the model and to its contract: the gate decides it as `delegate`,
+ * and the result is a session of its own, so its `run` is never reached.
  */
 import * as z from "zod";
 import { DELEGATE, type JsonObject, type Tool } from "../vocab/index.ts";

@@ -21,7 +21,7 @@ export type AiTool = Readonly<{
   execute?(input: never, options: never): unknown;
 }>;
 
-/** What the SDK's object cannot say. */
+/** Settings that the SDK's object has no field for. */
 export type AiToolSettings = Readonly<
   Partial<
     Pick<
@@ -75,7 +75,7 @@ export function fromAiTool(name: string, tool: AiTool, settings: AiToolSettings 
   });
 }
 
-/** What the SDK passes beside the input. The conversation is not a tool's affair here. */
+/** Options that the SDK passes beside the input. A tool never sees the conversation here. */
 type AiOptions = Readonly<{ toolCallId: string; messages: readonly []; abortSignal: AbortSignal }>;
 const optionsFor = ({ key, signal }: ToolContext): AiOptions => ({ toolCallId: key, messages: [], abortSignal: signal });
 

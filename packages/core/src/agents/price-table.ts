@@ -1,7 +1,7 @@
 /**
- * What models cost, as their makers or whoever quotes them said on a day: currency is the US dollar, per million tokens. An agent's `prices` come first.
- * M-18 Only what was found is here, and only models with one price whatever the request's length; what is not here has no price, and never the price zero; the offline model's is zero.
- * Prices change: look at `on` and `source` before you trust one with money. A cached price that was not found is left out: such input counts in full.
+ * Model prices as their makers or resellers published them on a given day: US dollars per million tokens. An agent's `prices` come first.
+ * M-18 Only prices that were found are here, and only of models with one price whatever the request's length; an unlisted model has no price, never the price zero; the offline model's is zero.
+ * Prices change: check `on` and `source` before you trust one with money. A cached price that was not found is left out: such input counts in full.
  */
 import type { Prices } from "../vocab/index.ts";
 

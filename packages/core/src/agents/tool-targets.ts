@@ -1,4 +1,4 @@
-/** What a tool says of its aims: targets, text that leaves, what is learnt from it, what things are called (T-4). */
+/** A tool's declarations about its arguments and output: targets, text that leaves, trusted values, names of things (T-4). */
 import {
   type FaultError,
   type JsonObject,

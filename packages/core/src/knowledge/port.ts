@@ -1,6 +1,6 @@
 /**
- * What is known, and by whom. Nobody gets back what another agent keeps for itself: whoever asks is part of every question, and a store answers it in
- * the query itself, not by looking through what it found (N-11).
+ * The knowledge store. No agent gets items that another agent keeps for itself: the asking agent is part of every query, and the store
+ * filters in the query itself, not afterwards (N-11).
  */
 import type { KnowledgeId, KnowledgeItem, Millis, Scope, StoredItem } from "../vocab/index.ts";
 

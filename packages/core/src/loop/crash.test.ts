@@ -39,13 +39,13 @@ const sha256: Hash = (text): Digest => digest(nodeHash("sha256", text, "hex"));
 const arb = arbitraries(fc);
 const RUNS = Number(process.env["ORGATE_CRASH_RUNS"] ?? 400);
 
-/** What the outside world saw. It does not crash. */
+/** Effects that the outside world saw. It does not crash. */
 type Outside = {
   readonly effects: { key: string; tool: string; allowed: boolean; start: number }[];
   readonly asked: { iteration: number; recorded: boolean; shown: boolean }[];
 };
 
-/** What the task comes with: every request of every process shows it. */
+/** The task's attachment: every request of every process shows it. */
 const PIXEL: Attachment = {
   kind: "image",
   mediaType: "image/png",
@@ -70,7 +70,7 @@ function placedModel(steps: readonly Step[], outside: Outside, recorded: (iterat
   };
 }
 
-/** What else a run is up against: limits, policies, and people who answer, steer and cancel. */
+/** Conditions of a run: limits, policies, and people who answer, steer and cancel. */
 type Weather = Readonly<{
   toolsAtOnce: number;
   calls: number;
@@ -78,7 +78,7 @@ type Weather = Readonly<{
   /** A tool that only runs when a person lets it, and one of which a turn has only so many calls. */
   asked: string | null;
   few: Readonly<{ tool: string; most: number }> | null;
-  /** What people answer, one after the other and over again. */
+  /** Answers of people, in order, then from the start again. */
   yes: readonly boolean[];
   /** The developer's own code at every stage, answering at once or in its own time. */
   middleware: "none" | "sync" | "async";
@@ -311,7 +311,7 @@ function checkLeave(w: World, { asked }: Weather): void {
   if (cancelled >= 0) expect(begun, "L-18 nothing begins after a cancel").toBeLessThan(cancelled);
 }
 
-/** What has started is told of: it ended, or its tool says that it did not happen. */
+/** Every call that started has a recorded end: it ended, or its tool says that it did not happen. */
 function checkTold(w: World): void {
   const ended = new Set(w.events("act.ended").map((e) => e.call));
   const undone = new Set(w.events("recovery.applied").flatMap((e) => (e.found === "did-not-happen" ? [e.call] : [])));

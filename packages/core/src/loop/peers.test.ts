@@ -1,5 +1,5 @@
 /**
- * What users of other runtimes complain of, one test each: runs that are lost or cannot be recovered after a crash, and tools that run again on resume.
+ * Complaints of users of other runtimes, one test each: runs that are lost or cannot be recovered after a crash, and tools that run again on resume.
  * The names say where it was reported.
  */
 

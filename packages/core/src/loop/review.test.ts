@@ -1,4 +1,4 @@
-/** What a reviewer once found in the loop, each finding as a rule with its sentence: none of them may come back. */
+/** Findings of a review of the loop, each as a rule with its sentence: none of them may come back. */
 
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * What property tests draw from. fast-check is handed in, so that whoever installs core without testing installs nothing more.
+ * Arbitraries for property tests. fast-check is a parameter, so that a program that installs core without testing installs nothing more.
  * The odd cases are not left to luck: lone surrogates, `__proto__` and `$blob` keys, deep nesting, numbers at the edges.
  */
 

@@ -1,4 +1,4 @@
-/** What every inbox adapter promises, as tests. Consumption belongs to the journal's transaction and is in its contract (I-2). */
+/** Contract suite for inbox adapters. Consumption belongs to the journal's transaction and is in its contract (I-2). */
 import { type Intent, intentId, millis, type SessionId } from "../vocab/index.ts";
 import { type MakeStore, type Runner, S1, S2, type StoreUnderTest } from "./journal-contract.ts";
 

@@ -1,4 +1,4 @@
-/** What every journal adapter promises, as tests: run it on each of them. The runner's `test` and `expect` are handed in. */
+/** Contract suite for journal adapters: run it on each of them. The runner's `test` and `expect` are parameters. */
 import type { Inbox } from "../inbox/port.ts";
 import { type Append, type Hold, type Journal, parseRanges, type Records, type TrustedValuePage, toBucketSpan } from "../journal/index.ts";
 import {

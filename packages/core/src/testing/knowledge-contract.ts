@@ -1,4 +1,4 @@
-/** What every store of knowledge promises, as tests. */
+/** Contract suite for knowledge stores. */
 import { deriveKnowledgeId, itemText } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
 import type { KnowledgeStore } from "../knowledge/store.ts";

@@ -76,7 +76,7 @@ export type HoldRow = { epoch: Epoch; owner: object | null; writer: WriterId };
 /** A taken intent keeps its id, so that the same one sent again is still known (I-1). */
 export type InboxRow = { readonly id: IntentId; readonly session: SessionId; intent: Intent | null; readonly arrivedAt: Millis };
 
-/** What outlives a process. Open for tests to look into and to tamper with. */
+/** Storage that outlives a process. Open for tests to look into and to tamper with. */
 export type MemoryDisk = Readonly<{
   entries: Map<StreamId, StoredEntry[]>;
   heads: Map<StreamId, StreamHead>;
@@ -136,7 +136,7 @@ export type MemoryStore = Readonly<{ journal: Journal; inbox: Inbox; records: Re
 
 export const memoryStore = (ports: SealPorts): MemoryStore => openMemory(memoryDisk(), ports);
 
-/** What is halted, kept by the events that say so, in the commit that writes them. */
+/** Halts are updated from their events, in the commit that writes them. */
 function obey(halts: Set<string>, e: JournalEvent): void {
   if (e.kind === "work.halted") halts.add(e.scope);
   else if (e.kind === "work.resumed" && e.scope === "all") halts.clear();

@@ -6,10 +6,10 @@ import type { Clock } from "../loop/ports.ts";
 import type { Counted, Model, ModelReply, ModelRequest, Preview } from "../reason/port.ts";
 import { FaultError, type Finish, type Json, NO_USAGE, type ReplyPart } from "../vocab/index.ts";
 
-/** What an adapter knows of a failure. */
+/** Details of a failure that an adapter knows. */
 export type Cause = Readonly<{ status?: number; retryAfterMs?: number; transient?: boolean }>;
 
-/** What any step may also do: look at its request (throw to fail), and wait on the clock first. */
+/** Options of any step: check its request (throw to fail), and wait on the clock first. */
 export type StepOptions = Readonly<{ expect?: (request: ModelRequest) => void; delayMs?: number }>;
 
 export type Step = StepOptions &
@@ -27,7 +27,7 @@ export type ScriptedCall = Readonly<{ tool: string; id?: string } & ({ args: Jso
 
 export type ScriptedModel = Model &
   Readonly<{
-    /** What was asked so far, as it was then. */
+    /** Requests so far, each as it was when it arrived. */
     asked: readonly ModelRequest[];
     /** Throws when a step was not used, a call came that no step expected, or an expectation failed. */
     done(): void;

@@ -1,4 +1,4 @@
-/** What decides in a world: rows of a table, or Cedar as a project would have it. */
+/** Gates for test worlds: rows of a table, or Cedar as a project would have it. */
 import { cedarGate } from "../gate/cedar.ts";
 import type { Engine } from "../gate/policies/engine.ts";
 import { loadPolicies } from "../gate/policies/load.ts";

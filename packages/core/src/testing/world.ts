@@ -84,7 +84,7 @@ export type WorldOptions = Readonly<{
   fallbacks?: readonly Readonly<{ model: Model; prices?: Prices }>[];
   context?: ContextPlan;
   summariser?: Model;
-  /** What its turns answer with. */
+  /** Structured output of its turns. */
   output?: Output;
   counters?: Counters;
   contextPlans?: Readonly<Record<string, OwnContextPlan>>;
@@ -395,7 +395,7 @@ function crashing(tool: Tool | null, around: Around): Tool | null {
   };
 }
 
-/** What is durable, whatever a process believes. */
+/** Durable entries, whatever a process believes. */
 export function readAll(disk: MemoryDisk, session: SessionId, hash: Hash): readonly Entry[] {
   const rows = disk.entries.get(session) ?? [];
   return unseal(session, { seq: seq(0), hash: ZERO }, rows, { hash, getBlob: (address) => disk.blobs.get(address) ?? null });

@@ -90,150 +90,143 @@ export class FaultError extends Error {
 export const isFault = (error: unknown, kind?: Fault["kind"]): error is FaultError =>
   error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
 
+type FaultText = Readonly<{ message: string; hint: string }>;
+type FaultOf<K extends Fault["kind"]> = Extract<Fault, { kind: K }>;
+
+const line = (message: string, hint: string): FaultText => ({ message, hint });
+
+const TEXTS: Readonly<{ [K in Fault["kind"]]: (f: FaultOf<K>) => FaultText }> = {
+  "entry-bad": (f) =>
+    line(
+      `entry ${f.seq} of stream \`${f.stream}\` is bad: ${f.detail}`,
+      "run `orgate journal verify`; restore the journal from a copy whose head you trust",
+    ),
+  "commit-bad": (f) =>
+    line(
+      `commit ${f.number} of writer \`${f.writer}\` is bad: ${f.detail}`,
+      "run `orgate journal verify`; restore the journal from a copy whose head you trust",
+    ),
+  "entry-erased": (f) =>
+    line(`entry ${f.seq} of session \`${f.stream}\` was erased on request, so the session cannot go on`, "open a new session"),
+  "append-conflict": (f) =>
+    line(`stream \`${f.stream}\` is at ${f.found}, not at ${f.expected}`, "another writer was first: read the stream again, then append"),
+  "journal-unwritable": (f) =>
+    line(
+      `the journal cannot be written: ${f.detail}`,
+      "nothing was run after the last durable entry; mend the disk, then `orgate sessions resume`",
+    ),
+  "journal-replaced": (f) =>
+    line(
+      `\`${f.file}\` was ${f.how} while this process used it, so what it writes may be lost`,
+      "nothing more is run here; stop every orgate process of the project, put the files back together, run `orgate journal verify --head`, then start again",
+    ),
+  "journal-doubted": (f) =>
+    line(
+      `the project is read-only, because its journal was changed from outside: ${f.what}: ${f.detail}`,
+      'run `orgate journal verify` and restore a journal that you trust; `orgate journal acknowledge --reason "…"` then lets work go on',
+    ),
+  "journal-unreadable": (f) =>
+    line(
+      `\`${f.file}\` cannot be read as a journal: ${f.detail}`,
+      "a project's journal begins with its first `orgate run`; a damaged file is best replaced by a copy whose head you trust",
+    ),
+  "history-invalid": (f) =>
+    line(
+      `message ${f.index} of the imported history is invalid: ${f.detail}`,
+      "import messages of `user`, `assistant` and `tool`, the first by `user`, each call answered once and in order before anything else is said",
+    ),
+  halted: (f) =>
+    line(
+      `work is halted (${f.scope})`,
+      `\`orgate halts\` says who halted it; \`orgate resume-work ${f.scope.replace(":", " ")} --reason "…"\` lets it go on`,
+    ),
+  "counters-moved": (f) => line(`\`${f.counter}\` was counted elsewhere meanwhile`, "it is decided again by whoever drives it"),
+  "session-held": (f) =>
+    line(
+      `session \`${f.session}\` is held by ${f.by}`,
+      "wait for it, or send it a wish (`orgate sessions steer|cancel`); it is free at once when that process ends",
+    ),
+  "hold-lost": (f) => line(`the hold ${f.epoch} on session \`${f.session}\` was lost`, "another process drives it now"),
+  "session-unknown": (f) => line(`there is no session \`${f.session}\``, "`orgate sessions list` shows those of this project"),
+  "runtime-closed": () => line("the runtime is closed", "create another with `createRuntime`"),
+  "session-closed": (f) => line(`session \`${f.session}\` is closed`, "open a new one"),
+  "agent-other": (f) => line(`session \`${f.session}\` belongs to agent \`${f.agent}\``, "run it with that agent, or open a new session"),
+  "session-busy": (f) => line(`session \`${f.session}\` has a turn in progress`, "steer it, cancel it, or wait for its end"),
+  "external-taken": (f) =>
+    line(
+      `the id \`${f.external}\` is that of session \`${f.session}\``,
+      "it has another agent, principal or origin: choose another id, or go on in that session",
+    ),
+  "grant-revoked": (f) => line(`grant \`${f.grant}\` was revoked`, "what it covered asks again"),
+  "permit-refused": (f) => line(`no permit for \`${f.action}\`: ${f.detail}`, "only what a durable `allow` names may run, once"),
+  "tool-twice": (f) => line(`two tools are named \`${f.tool}\``, "rename one of them"),
+  "tool-invalid": (f) => line(`tool \`${f.tool}\` is invalid: ${f.detail}`, "see docs/guide/tools.md"),
+  unreachable: (f) => line(`unreachable: ${f.what}: ${f.detail}`, f.hint),
+  "outcome-unknown": (f) =>
+    line(`nobody can tell whether it took effect: ${f.detail}`, "`orgate sessions show` lists it; `orgate sessions resolve` settles it"),
+  "model-failed": (f) =>
+    line(
+      `the model failed: ${f.detail}`,
+      f.again ? "it may work again later: `orgate sessions resume`" : "check the model's name, key and request",
+    ),
+  "model-unknown": (f) =>
+    line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`orgate doctor` shows what is usable; `offline/…` needs no key"),
+  "file-refused": (f) =>
+    line(
+      `${f.name === null ? "a file" : `file \`${f.name}\``} cannot be part of a message: ${f.detail}`,
+      "accepted are image/png, image/jpeg, image/gif, image/webp, application/pdf and text/…; docs/guide/models.md tells how much of it",
+    ),
+  "file-bad": (f) => {
+    const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
+    return line(`${at}: ${f.detail}`, f.hint);
+  },
+  "path-protected": (f) =>
+    line(
+      `\`${f.path}\` is protected: ${f.what}`,
+      "no tool writes what decides, what is run, or the record; `orgate policy apply` changes policies",
+    ),
+  "agent-invalid": (f) => line(`${f.where}: ${f.detail}`, f.hint),
+  "agent-missing": (f) =>
+    line(
+      `there is no agent \`${f.agent}\``,
+      f.session !== undefined
+        ? `put its file back, or end the session without it: \`orgate sessions cancel ${f.session}\` or \`orgate approvals deny ID --reason WHY\`, then \`orgate sessions close ${f.session}\``
+        : f.known.length === 0
+          ? "look at the list of agents: it has those that you may see"
+          : `known agents: ${f.known.join(", ")}`,
+    ),
+  "not-permitted": (f) =>
+    line(`\`${f.user}\` may not ${f.what}: ${f.reason}`, "policies/ says who may, and orgate.toml who is in which group"),
+  "policies-missing": (f) =>
+    line(
+      `there is no policy in \`${f.folder}\`, so nothing runs, the model included`,
+      "`orgate init` writes starter policies; docs/guide/policies.md tells how they read",
+    ),
+  "policies-refused": (f) => {
+    const [{ file, line: at, column, detail, hint }, ...more] = f.problems;
+    const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
+    return line(
+      `${file}:${at}:${column}: ${detail}${others}`,
+      [hint, "`orgate policy check` shows all"].filter((t) => t !== "").join("; "),
+    );
+  },
+  "project-missing": (f) =>
+    line(`no \`orgate.toml\` in \`${f.from}\` or above it`, "`orgate init` makes a project, or name one with --project DIR"),
+  "key-bad": (f) => line(`key \`${f.key}\`: ${f.detail}`, f.hint),
+  "intent-refused": (f) => line(`refused: ${f.detail}`, "`orgate sessions show` tells what the session waits for"),
+  usage: (f) => line(f.detail, f.hint),
+};
+
+const textFor = <K extends Fault["kind"]>(kind: K, fault: FaultOf<K>): FaultText => TEXTS[kind](fault);
+
+/** A fault of another version, or of a program that casts, must not hide behind a `TypeError`. */
+export const isFaultKind = (text: string): text is Fault["kind"] => Object.hasOwn(TEXTS, text);
+
 /** One line for people, lower case, and what to do next. */
-export function describeFault(f: Fault): { readonly message: string; readonly hint: string } {
-  const line = (message: string, hint: string) => ({ message, hint });
-  switch (f.kind) {
-    case "entry-bad":
-      return line(
-        `entry ${f.seq} of stream \`${f.stream}\` is bad: ${f.detail}`,
-        "run `orgate journal verify`; restore the journal from a copy whose head you trust",
+export const describeFault = (fault: Fault): FaultText =>
+  isFaultKind(fault.kind)
+    ? textFor(fault.kind, fault)
+    : line(
+        `a fault of a kind that this version does not know: \`${String(Object(fault).kind)}\``,
+        "update Orgate, or look into the log of what sent it",
       );
-    case "commit-bad":
-      return line(
-        `commit ${f.number} of writer \`${f.writer}\` is bad: ${f.detail}`,
-        "run `orgate journal verify`; restore the journal from a copy whose head you trust",
-      );
-    case "entry-erased":
-      return line(`entry ${f.seq} of session \`${f.stream}\` was erased on request, so the session cannot go on`, "open a new session");
-    case "append-conflict":
-      return line(
-        `stream \`${f.stream}\` is at ${f.found}, not at ${f.expected}`,
-        "another writer was first: read the stream again, then append",
-      );
-    case "journal-unwritable":
-      return line(
-        `the journal cannot be written: ${f.detail}`,
-        "nothing was run after the last durable entry; mend the disk, then `orgate sessions resume`",
-      );
-    case "journal-replaced":
-      return line(
-        `\`${f.file}\` was ${f.how} while this process used it, so what it writes may be lost`,
-        "nothing more is run here; stop every orgate process of the project, put the files back together, run `orgate journal verify --head`, then start again",
-      );
-    case "journal-doubted":
-      return line(
-        `the project is read-only, because its journal was changed from outside: ${f.what}: ${f.detail}`,
-        'run `orgate journal verify` and restore a journal that you trust; `orgate journal acknowledge --reason "…"` then lets work go on',
-      );
-    case "journal-unreadable":
-      return line(
-        `\`${f.file}\` cannot be read as a journal: ${f.detail}`,
-        "a project's journal begins with its first `orgate run`; a damaged file is best replaced by a copy whose head you trust",
-      );
-    case "history-invalid":
-      return line(
-        `message ${f.index} of the imported history is invalid: ${f.detail}`,
-        "import messages of `user`, `assistant` and `tool`, the first by `user`, each call answered once and in order before anything else is said",
-      );
-    case "halted":
-      return line(
-        `work is halted (${f.scope})`,
-        `\`orgate halts\` says who halted it; \`orgate resume-work ${f.scope.replace(":", " ")} --reason "…"\` lets it go on`,
-      );
-    case "counters-moved":
-      return line(`\`${f.counter}\` was counted elsewhere meanwhile`, "it is decided again by whoever drives it");
-    case "session-held":
-      return line(
-        `session \`${f.session}\` is held by ${f.by}`,
-        "wait for it, or send it a wish (`orgate sessions steer|cancel`); it is free at once when that process ends",
-      );
-    case "hold-lost":
-      return line(`the hold ${f.epoch} on session \`${f.session}\` was lost`, "another process drives it now");
-    case "session-unknown":
-      return line(`there is no session \`${f.session}\``, "`orgate sessions list` shows those of this project");
-    case "runtime-closed":
-      return line("the runtime is closed", "create another with `createRuntime`");
-    case "session-closed":
-      return line(`session \`${f.session}\` is closed`, "open a new one");
-    case "agent-other":
-      return line(`session \`${f.session}\` belongs to agent \`${f.agent}\``, "run it with that agent, or open a new session");
-    case "session-busy":
-      return line(`session \`${f.session}\` has a turn in progress`, "steer it, cancel it, or wait for its end");
-    case "external-taken":
-      return line(
-        `the id \`${f.external}\` is that of session \`${f.session}\``,
-        "it has another agent, principal or origin: choose another id, or go on in that session",
-      );
-    case "grant-revoked":
-      return line(`grant \`${f.grant}\` was revoked`, "what it covered asks again");
-    case "permit-refused":
-      return line(`no permit for \`${f.action}\`: ${f.detail}`, "only what a durable `allow` names may run, once");
-    case "tool-twice":
-      return line(`two tools are named \`${f.tool}\``, "rename one of them");
-    case "tool-invalid":
-      return line(`tool \`${f.tool}\` is invalid: ${f.detail}`, "see docs/guide/tools.md");
-    case "unreachable":
-      return line(`unreachable: ${f.what}: ${f.detail}`, f.hint);
-    case "outcome-unknown":
-      return line(
-        `nobody can tell whether it took effect: ${f.detail}`,
-        "`orgate sessions show` lists it; `orgate sessions resolve` settles it",
-      );
-    case "model-failed":
-      return line(
-        `the model failed: ${f.detail}`,
-        f.again ? "it may work again later: `orgate sessions resume`" : "check the model's name, key and request",
-      );
-    case "model-unknown":
-      return line(`model \`${f.model}\` cannot be used: ${f.detail}`, "`orgate doctor` shows what is usable; `offline/…` needs no key");
-    case "file-refused":
-      return line(
-        `${f.name === null ? "a file" : `file \`${f.name}\``} cannot be part of a message: ${f.detail}`,
-        "accepted are image/png, image/jpeg, image/gif, image/webp, application/pdf and text/…; docs/guide/models.md tells how much of it",
-      );
-    case "file-bad": {
-      const at = f.line === null ? f.file : `${f.file}:${f.line}:${f.column ?? 1}`;
-      return line(`${at}: ${f.detail}`, f.hint);
-    }
-    case "path-protected":
-      return line(
-        `\`${f.path}\` is protected: ${f.what}`,
-        "no tool writes what decides, what is run, or the record; `orgate policy apply` changes policies",
-      );
-    case "agent-invalid":
-      return line(`${f.where}: ${f.detail}`, f.hint);
-    case "agent-missing":
-      return line(
-        `there is no agent \`${f.agent}\``,
-        f.session !== undefined
-          ? `put its file back, or end the session without it: \`orgate sessions cancel ${f.session}\` or \`orgate approvals deny ID --reason WHY\`, then \`orgate sessions close ${f.session}\``
-          : f.known.length === 0
-            ? "look at the list of agents: it has those that you may see"
-            : `known agents: ${f.known.join(", ")}`,
-      );
-    case "not-permitted":
-      return line(`\`${f.user}\` may not ${f.what}: ${f.reason}`, "policies/ says who may, and orgate.toml who is in which group");
-    case "policies-missing":
-      return line(
-        `there is no policy in \`${f.folder}\`, so nothing runs, the model included`,
-        "`orgate init` writes starter policies; docs/guide/policies.md tells how they read",
-      );
-    case "policies-refused": {
-      const [{ file, line: at, column, detail, hint }, ...more] = f.problems;
-      const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
-      return line(
-        `${file}:${at}:${column}: ${detail}${others}`,
-        [hint, "`orgate policy check` shows all"].filter((t) => t !== "").join("; "),
-      );
-    }
-    case "project-missing":
-      return line(`no \`orgate.toml\` in \`${f.from}\` or above it`, "`orgate init` makes a project, or name one with --project DIR");
-    case "key-bad":
-      return line(`key \`${f.key}\`: ${f.detail}`, f.hint);
-    case "intent-refused":
-      return line(`refused: ${f.detail}`, "`orgate sessions show` tells what the session waits for");
-    case "usage":
-      return line(f.detail, f.hint);
-  }
-}

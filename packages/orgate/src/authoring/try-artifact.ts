@@ -2,7 +2,7 @@
  * A change, tried before it is written: the project is loaded as it is, and once more as it would be, by the code that loads it for everybody.
  *
  * S-10 an artifact is fit when the whole project loads with it (its own parser, the policies against the tools that there are, the manifests, the schedules) and no
- *      constraint of the project speaks against it; what is wrong is told with file, line and column, all of it at once.
+ *      constraint of the project forbids it; all problems are reported at once, with file, line and column.
  * S-10 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
  * Rule: S-11.
  */
@@ -59,7 +59,7 @@ export async function tryArtifact(config: Config, artifact: Artifact, env: Env, 
   };
 }
 
-/** The project as it would be, or what speaks against it. */
+/** The project as it would be, or the objections to it. */
 async function lookedAt(config: Config, artifact: Artifact, env: Env, kind: ArtifactKind | null): Promise<Loaded | Finding[]> {
   const { path, content } = artifact;
   const nowhere = (detail: string, hint: string): Finding[] => [{ file: path, line: 1, column: 1, detail, hint }];
@@ -116,14 +116,14 @@ async function loaded(config: Config, env: Env, collect: ((problems: readonly Sy
   const project = await loadProject(config, { env, ask: null, collect });
   await project.mcp?.hub.close(); // nothing is called here
   const agents = project.agents.map(({ agent }) => agent);
-  const options = { place: policyFolderPath(config), agents, groups: config.groups, surface: "shell" as Surface, gaps: project.gaps };
+  const options = { place: policyFolderPath(config), agents, groups: config.groups, surface: "shell" as Surface, unread: project.unread };
   const loading = tryLoadFolder(options);
   if (loading.kind === "refused" && collect !== null) collect(loading.problems);
   const side = loading.kind === "loaded" ? { agents, loaded: loading.loaded, cases: readCases(options.place) } : null;
   return { config, project, agents, loading, side, warnings: loading.report.warnings };
 }
 
-// ── what speaks against it ──
+// ── objections ──
 
 function judge(
   { config, project, agents, loading, warnings }: Loaded,
@@ -161,7 +161,7 @@ function judge(
   ];
 }
 
-function takesName({ shown, contract }: ManifestFile, { desk }: LoadedProject): readonly Finding[] {
+function takesName({ shown, contract }: ManifestFile, { coordinator: desk }: LoadedProject): readonly Finding[] {
   const { name } = contract.manifest.tool;
   return TAKEN.has(name) || desk.tools.some((tool) => tool.name === name)
     ? [
@@ -301,7 +301,7 @@ export function describeChanges(fit: Extract<TryResult, { kind: "fit" }>): reado
   return cutWithDigest(lines);
 }
 
-/** S-5 those for which there is no room are told apart all the same: what was said yes to is held against what would be saved. */
+/** S-5 entries beyond the limit still count in the comparison: the approved change must equal the saved one. */
 export function cutWithDigest(lines: readonly string[]): readonly string[] {
   const rest = lines.slice(MOST_LINES);
   if (rest.length === 0) return lines;

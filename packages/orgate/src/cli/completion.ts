@@ -15,7 +15,7 @@ const verbsOf = (group: string): readonly string[] =>
   commandsOf(group).flatMap(({ name }) => (name === group ? [] : [name.slice(group.length + 1)]));
 const optionsOf = (name: string): readonly string[] =>
   Object.keys({ ...COMMANDS.find((c) => c.name === name)?.options, ...COMMON }).map((option) => `--${option}`);
-/** What may follow the words of a command: its options, and the fixed values of its first argument. */
+/** Words that may follow a command: its options, and the fixed values of its first argument. */
 const wordsAfter = (name: string): string =>
   [...(COMMANDS.find((c) => c.name === name)?.args[0]?.choices ?? []), ...optionsOf(name)].join(" ");
 

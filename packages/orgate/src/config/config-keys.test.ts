@@ -4,7 +4,7 @@ import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { configKeys, toConfig } from "./config.ts";
 
-/** What is written, and what has become another than it was without it. */
+/** A written setting, and the value that it changes. */
 type Row = readonly [written: object, path: string, becomes: unknown];
 const S = { agent: "a", cron: "* * * * *" };
 const W = { agent: "a", path: "/hooks/x", provider: "github", secret: "s" };

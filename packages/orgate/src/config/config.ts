@@ -16,7 +16,7 @@ const amount = z.number().min(0);
 const model = z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`");
 const price = z.strictObject({ input: amount, output: amount, cachedInput: amount.exactOptional(), cacheWrite: amount.exactOptional() });
 
-/** What `orgate.toml` may hold. */
+/** Schema of `orgate.toml`. */
 const projectSchema = z.strictObject({
   project: z.strictObject({
     name: z
@@ -90,7 +90,7 @@ export type Config = Readonly<{
   models: Readonly<{ default: string | null }>;
   /** A module below `root` whose default export replaces parts of the runtime; null: none. */
   ports: string | null;
-  /** What models cost, by `provider/name`: for agents that do not say it themselves. */
+  /** Model prices by `provider/name`: for agents without prices of their own. */
   prices: Readonly<Record<string, Prices>>;
   /** `embedding`: what makes vectors of what is known, `provider/name`; null: it is found by its words alone. */
   knowledge: Readonly<{ embedding: string | null }>;
@@ -108,12 +108,12 @@ export type Config = Readonly<{
     turnsAtOnce: number;
     chatKeysInUrl: boolean;
   }>;
-  /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
+  /** URL that is notified when something waits for a person, and the environment variable with the signing secret; null: none. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
   /** By name, as they are written. */
   schedules: Readonly<Record<string, ScheduleConfig>>;
   webhooks: Readonly<Record<string, WebhookConfig>>;
-  /** Files that are read in place of what lies there: for whoever tries a change. No setting. */
+  /** Files read in place of those on disk, to try a change. Not a setting. */
   drafts?: readonly Draft[];
   /** Whether the shell's agent has the tool `shell`: `orgate shell --allow-shell`. No setting either. */
   allowShell?: boolean;

@@ -7,11 +7,10 @@
 
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { FaultError } from "@orgate/core/vocab";
+import { errorMessage, FaultError } from "@orgate/core/vocab";
 import { fileFault } from "../files/file-fault.ts";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { findTomlPosition, readToml } from "../files/toml-text.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { type Config, toConfig } from "./config.ts";
 
 const FILE = "orgate.toml";

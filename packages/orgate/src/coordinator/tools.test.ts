@@ -315,7 +315,7 @@ test("W-36 an answer that is labelled beyond untrusted stays in its session", as
 
 test("W-37 without a server the tools are there by name and do nothing", async () => {
   const desk = await opened();
-  const { agents, desk: idle } = await loadProject(readProject(desk.folder));
+  const { agents, coordinator: idle } = await loadProject(readProject(desk.folder));
   expect(agents.find(({ agent }) => agent.name === COORDINATOR)?.agent.tools).toHaveLength(11);
   for (const tool of idle.tools) {
     const run = tool.run({ agent: "clerk", session: "s_1", of: "clerk", breaker: "tool:x", to: "open", input: "x" }, {

@@ -18,14 +18,14 @@ import {
   mediaKind,
   sniffMediaType,
 } from "@orgate/core";
-import { errorMessage } from "../node/error-message.ts";
+import { errorMessage } from "@orgate/core/vocab";
 import { readBytes } from "./text-file.ts";
 
 /** As a caller writes it. Bytes of `text/…` are UTF-8. */
 export type FileInput = Readonly<{ mediaType: string; name?: string | null }> &
   Readonly<{ bytes: Uint8Array } | { base64: string } | { text: string }>;
 
-/** What was said before, with files as a caller has them. */
+/** An earlier message, with files as a caller has them. */
 export type SaidInput = Exclude<HistoryMessage, { role: "user" }> | Readonly<{ role: "user"; text: string; files?: readonly FileInput[] }>;
 
 export function toAttachments(files: readonly FileInput[]): readonly Attachment[] {

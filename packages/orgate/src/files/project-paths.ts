@@ -40,7 +40,7 @@ function unreadable(path: string): string | null {
   }
 }
 
-/** What is not there yet is a plain name in a folder that is. */
+/** A path that does not exist yet must be a plain name in a folder that does. */
 function ending(path: string, must: "exist" | "be-a-file" | "lead-somewhere"): string | null {
   const real = realPath(path);
   if (real !== null || must !== "lead-somewhere") return real;

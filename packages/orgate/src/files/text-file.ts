@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { resolve, sep } from "node:path";
-import { errorMessage } from "../node/error-message.ts";
+import { errorMessage } from "@orgate/core/vocab";
 
 /** Throws a plain `Error` whose message is one phrase about the file: callers know its place and what to do. */
 export function readTextFile(file: string, maxBytes: number): string {
@@ -24,7 +24,7 @@ export function readBytes(file: string, maxBytes: number): Uint8Array {
 
 class Unfit extends Error {}
 
-/** A pipe has no end until somebody writes to it, and to open a device may do something: looked at first, and again once it is open. */
+/** A pipe has no end until somebody writes to it, and opening a device may have effects: the kind is checked first, and again once it is open. */
 function readRegular(file: string, maxBytes: number): Uint8Array {
   mustFit(statSync(file), maxBytes);
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK); // exchanged for a pipe meanwhile, it must not hang here

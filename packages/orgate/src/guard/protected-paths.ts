@@ -1,5 +1,5 @@
 /**
- * What is protected in a project: what decides, what Orgate loads, what is run, and what says where those lie. Tools do not write there
+ * A project's protected paths: files that decide, that Orgate loads, that are run, and that say where those lie. Tools do not write there
  * (`guard/path-guard.ts`), and Orgate loads code of the project from nowhere else (`modules.ts`): both ask here.
  *
  * T-11 what is imported is protected, followed as Node resolves it, with the places that Node would prefer.
@@ -65,7 +65,7 @@ export const NEVER_READ: readonly string[] = [
   "orgate.toml",
 ];
 
-/** Wherever they lie: whoever works in a folder that holds one runs what it says. */
+/** Wherever they lie: a person who works in a folder that holds one runs what it says. */
 export const PROTECTED_NAMES: ReadonlySet<string> = new Set([".git", "node_modules"]);
 
 /** A glob by the folder that it looks into. One that looks into every folder names the project's own; one for names in that folder none. */
@@ -110,7 +110,7 @@ export const isProtectedBy = (places: readonly string[], path: string): boolean 
   places.some((place) => path === place || isBelow(path, place));
 
 const UNWALKED = new Set([".orgate", "node_modules", ".git", ".yarn"]);
-/** Whether what lies in a place is looked at one by one: others are too large, and are protected as a whole. */
+/** Whether the files in a place are listed one by one: other places are too large, and are protected as a whole. */
 export const isWalked = (place: string): boolean =>
   !UNWALKED.has(place.slice(place.lastIndexOf(sep) + 1)) && !ownPackages().includes(place);
 

@@ -1,5 +1,5 @@
 /**
- * Secrets of a project, in one encrypted file. The key is made from a passphrase by scrypt (128 MiB, so that guessing is dear) and never kept;
+ * Secrets of a project, in one encrypted file. The key is made from a passphrase by scrypt (128 MiB, so that guessing is expensive) and never stored;
  * names and values are sealed together, so the file tells neither.
  *
  * T-22 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename. Two who
@@ -11,9 +11,9 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
-import { errorMessage } from "../node/error-message.ts";
 
 const COST = 2 ** 17;
 export const LEAST_COST = 2 ** 15;

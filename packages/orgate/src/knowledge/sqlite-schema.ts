@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import {
+  errorMessage,
   FaultError,
   type KnowledgeBody,
   knowledgeId,
@@ -14,7 +15,6 @@ import {
   seq,
   streamId,
 } from "@orgate/core/vocab";
-import { errorMessage } from "../node/error-message.ts";
 
 const FORMAT = 1;
 /** SQLite waits this long for another process that writes. */

@@ -5,8 +5,8 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Vector } from "@orgate/core/knowledge";
+import { errorMessage } from "@orgate/core/vocab";
 import { getLoadablePath } from "sqlite-vec";
-import { errorMessage } from "../node/error-message.ts";
 
 export type Near = Readonly<{ rows: readonly Readonly<{ n: number; cosine: number }>[]; trouble: string | null }>;
 export type Embedding = Readonly<{ model: string; dimension: number }>;

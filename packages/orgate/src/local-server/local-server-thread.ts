@@ -7,12 +7,10 @@
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
-import { FaultError } from "@orgate/core/vocab";
+import { errorMessage, FaultError } from "@orgate/core/vocab";
 import { connectTo, type ServerConnection } from "@orgate/shell";
-import type { Given, Screen } from "@orgate/shell/terminal";
+import type { AskHidden, Given, Screen } from "@orgate/shell/terminal";
 import { visibleLines } from "@orgate/shell/terminal";
-import type { AskHidden } from "../identity/secrets.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { type FromServer, type LocalServerSetup, type ToServer, toGivenText } from "./local-server-frames.ts";
 
 export type CommandOutput = Readonly<{ code: number; text: string }>;

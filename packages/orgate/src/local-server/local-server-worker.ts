@@ -1,10 +1,9 @@
 /** The thread of a shell's own server: loading a project and running turns never keep the line waiting. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { FaultError } from "@orgate/core/vocab";
+import { errorMessage, FaultError } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { coloured, plain } from "@orgate/shell/terminal";
-import { errorMessage } from "../node/error-message.ts";
 import type { LocalServer } from "./local-server.ts";
 import { type FromServer, fromGivenText, type LocalServerSetup, type ToServer } from "./local-server-frames.ts";
 

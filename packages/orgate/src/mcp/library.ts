@@ -1,11 +1,11 @@
 /** MCP servers for those who embed the runtime. Nothing is accepted by itself: what a server may be called with is what is passed in. */
 
 import { describeFault, FaultError, type JsonObject, type Tool } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { httpReach } from "@orgate/toolclad/running";
 import { assertArguments, isObject, need, objectWith } from "../node/argument-checks.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
 import { type Authorize, openSignIns, signIn } from "./auth.ts";
@@ -20,7 +20,7 @@ export type { Catalogue as McpCatalogue, CatalogueDifference as McpDifference } 
 export type McpSettings = Readonly<{
   /** Where `${VAR}` of entries comes from; `process.env` unless given. */
   env?: Env;
-  /** The folder that a server with `orgate.roots` is told; the working folder unless given. */
+  /** The folder that a server with `orgate.roots` gets; the working folder by default. */
   folder?: string;
 }>;
 

@@ -10,10 +10,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, describeFault, FaultError, type Hash, type JsonObject } from "@orgate/core";
+import { errorMessage, untilAborted } from "@orgate/core/vocab";
 import type { InvocationResult, McpInvocation } from "@orgate/toolclad";
-import { untilAborted } from "../node/abort.ts";
 import type { Env } from "../node/env.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { isSignInNeeded } from "./auth.ts";
 import { type Catalogue, offeredDigest, parseCatalogue, truncate } from "./catalogue.ts";
 import { connectMcp, type McpClientSettings, type McpConnection, type Progress } from "./client.ts";
@@ -276,7 +275,7 @@ class Link {
 }
 
 const TWICE = "twice";
-/** T-32 of a name that is offered more than once nobody can tell which one would be called: it is none that was accepted. */
+/** T-32 a name that is offered more than once is ambiguous: it counts as not accepted. */
 function digestsByName({ tools }: Catalogue, hash: Hash): ReadonlyMap<string, Digest | typeof TWICE> {
   const seen = new Map<string, Digest | typeof TWICE>();
   for (const tool of tools) seen.set(tool.name, seen.has(tool.name) ? TWICE : offeredDigest(tool, hash));

@@ -1,4 +1,4 @@
-/** What real MCP servers offer, read with a client of a few lines: every catalogue can be typed, and policies about it are checked and decide. */
+/** Catalogues of real MCP servers, read with a client of a few lines: every one can be typed, and policies about it are checked and decide. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

@@ -6,7 +6,7 @@
 
 import type { EmbeddingModelV4 } from "@ai-sdk/provider";
 import { type Embedder, FaultError } from "@orgate/core";
-import { errorMessage } from "../node/error-message.ts";
+import { errorMessage } from "@orgate/core/vocab";
 import type { ModelSettings } from "./env.ts";
 import { checkProvider } from "./providers.ts";
 import { redactor } from "./redact.ts";

@@ -1,6 +1,6 @@
 /**
  * Any language model of the AI SDK's interface as a model of ours: one request, one streamed answer, no loop, no retries of its own.
- * What the model brings back is untrusted, and what it throws becomes a `model-failed` fault here or nowhere.
+ * The model's output is untrusted, and an error that it throws becomes a `model-failed` fault here or nowhere.
  */
 
 import {
@@ -11,7 +11,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, type Model, type ModelReply, type ModelRequest, type Preview, type ReplyPart } from "@orgate/core";
-import { onAbort, untilAborted } from "../node/abort.ts";
+import { onAbort, untilAborted } from "@orgate/core/vocab";
 import { type AnswerWay, type AnswerWays, NATIVE, withAnswerWay } from "./answers.ts";
 import { classifyTrouble, type FaultContext, type ModelTrouble, type Recipient, toFault, WireTrouble } from "./fault.ts";
 import { ANY_FILES, type FileWire, toCallOptions } from "./prompt.ts";
@@ -193,7 +193,7 @@ const isOpening = (piece: unknown): boolean => kindOf(piece) === "stream-start";
 const isAnswer = (piece: unknown): boolean => !["stream-start", "error", "raw", "ping"].includes(kindOf(piece));
 const kindOf = (piece: unknown): string => (typeof piece === "object" && piece !== null && "type" in piece ? String(piece.type) : "");
 
-/** Untrusted: whoever wrote it may have written it in JavaScript. */
+/** Untrusted: its author may have written it in JavaScript. */
 function speakerOf(model: unknown, id: string): Speaker {
   const given = typeof model === "object" && model !== null ? (model as Partial<Speaker>) : {};
   if (typeof given.doStream !== "function" && typeof given.doGenerate !== "function") throw refused(id, "it is no language model");

@@ -2,7 +2,7 @@
  * M-10 Nothing hangs: a model that does not begin to answer in time, or falls silent within an answer, is given up, whether or not it listens.
  * While a preview is being taken, the clock stands still: a slow reader is no silent model.
  */
-import { onAbort, untilAborted } from "../node/abort.ts";
+import { onAbort, untilAborted } from "@orgate/core/vocab";
 import { WireTrouble } from "./fault.ts";
 
 export type Patience = Readonly<{

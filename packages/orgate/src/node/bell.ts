@@ -1,4 +1,4 @@
-import { onAbort } from "./abort.ts";
+import { onAbort } from "@orgate/core/vocab";
 
 /** Wakes a loop that looks again whenever something may have changed. Rings between two looks count as one; none is lost. */
 export type Bell = Readonly<{

@@ -1,8 +1,7 @@
 /** Time as Node tells it. */
 
 import type { Clock } from "@orgate/core/loop";
-import { millis } from "@orgate/core/vocab";
-import { onAbort } from "./abort.ts";
+import { millis, onAbort } from "@orgate/core/vocab";
 
 /** A timer of Node's fires at once when it is set for longer than this (24.8 days). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -5,7 +5,7 @@
  */
 
 import { Worker } from "node:worker_threads";
-import { onAbort } from "./abort.ts";
+import { onAbort } from "@orgate/core/vocab";
 import { openBell } from "./bell.ts";
 
 export type ThreadRun<Message> = Readonly<{

@@ -32,7 +32,7 @@ export function agentResource({ on, agent, id }: Act): string | null {
   return agent;
 }
 
-/** The request to the policies; null where there is none, or a fact about it is missing. A listing is decided item by item. */
+/** The act that the policies decide; null where there is none, or part of it is missing. A listing is decided item by item. */
 export function userActFor(act: Act): UserAct | null {
   const { kind, on, agent, session, id, requester } = act;
   const inSession = session === null || agent === null || requester === null ? null : { session, agent, requester };

@@ -1,7 +1,7 @@
 /**
  * From a route's act to what is decided: on which agent, session, question. Whatever it is about has to be there.
  *
- * W-9 a forbidden resource is indistinguishable from a missing one: a session, question, grant or call that is refused and may not be observed either gets
+ * W-9 a forbidden resource is indistinguishable from a missing one: a session, approval request, grant or call that is refused and may not be observed either gets
  *      the very answer of one that does not exist.
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
@@ -99,7 +99,7 @@ export async function aboutQuestion(
   return { id: approval, session, agent, tool, requester: of === null ? null : requesterName(of.principal) };
 }
 
-/** The refusal as the caller may see it. */
+/** The reason for a refusal, as the caller sees it. */
 export function refusalFor(may: (act: Act) => string | null, wanted: Act, reason: string, user: string): Error {
   const hidden = CAN_HIDE.has(wanted.on) && may({ ...wanted, kind: "observe" }) !== null;
   return hidden ? missingProblem(wanted) : new FaultError({ kind: "not-permitted", user, what: wanted.kind, reason });
@@ -112,11 +112,11 @@ export const settledRefusal = (request: SettledRequest): Error => {
   return nothing(detail, hint);
 };
 
-/** The answer about something that does not exist. */
+/** Error for a resource that does not exist. */
 export function missingProblem({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {
   if (on === "approval") return nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
   if (on === "grant") return nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");
-  if (on === "schedule") return nothing(`there is no schedule \`${id}\``, "list those there are");
+  if (on === "schedule") return nothing(`there is no schedule \`${id}\``, "`orgate schedules list` shows them");
   if (on === "call") return nothing(`nothing is open about call \`${id}\` of \`${session}\``, "it was seen to, or there is no such call");
   return new FaultError({ kind: "session-unknown", session: session ?? "" });
 }
@@ -129,7 +129,7 @@ async function sessionIn(runtime: Runtime, params: unknown): Promise<SessionSumm
   throw missingProblem({ on: call === null ? "session" : "call", id: call, session: id });
 }
 
-/** Of a call whose outcome nobody knows, or that was set aside. */
+/** Of a call whose outcome is unknown, or of a dead letter. */
 export async function findToolOfCall(runtime: Runtime, session: SessionId, call: string | null): Promise<string | null> {
   const open = [...runtime.place.store.unknownsOf(session).values()].find((u) => u.call === call);
   if (open !== undefined) return open.tool;

@@ -1,8 +1,8 @@
 /**
- * What came in at the webhooks since this server was started: how often, and the last of it. The journal has what was taken; this has the rest, which
+ * Webhook deliveries since this server started: a count, and the latest. The journal has those that were accepted; this has the rest, which
  * no stranger may write there. It is bounded: a few rows for each webhook.
  *
- * Z-12 of what is not signed nothing is kept but how often and when; of what is, what its sender calls it, and what became of it.
+ * Z-12 of an unsigned delivery only count and time are kept; of a signed one, its sender's name for it and its outcome.
  */
 import { type Millis, millis, type SessionId } from "@orgate/core";
 import type { Webhook } from "../schedules/declaring.ts";

@@ -1,16 +1,16 @@
 /**
- * Limits the long work of callers: per caller, and in total.
+ * Long work of callers, limited for each caller and in all.
  *
- * W-20 a caller who asks for more long work at once than the limit allows gets 429, and does not delay other callers.
+ * W-20 a caller that asks for more long work at once than one caller may have gets 429, and others are not kept from theirs.
  */
 
+import { onAbort } from "@orgate/core/vocab";
 import { wireProblem } from "@orgate/protocol";
-import { onAbort } from "../node/abort.ts";
 import type { Caller } from "./access.ts";
 import { refusal } from "./refusal.ts";
 
 export type Lanes = Readonly<{
-  /** Taken until `gone`; throws the refusal when there is none. */
+  /** Taken until `gone`; throws the refusal when no lane is free. */
   take(caller: Caller, what: keyof typeof MOST, gone: AbortSignal): void;
 }>;
 

@@ -1,5 +1,5 @@
 /**
- * What the server tells of itself: one line of JSON each, on stderr.
+ * The server's log: one line of JSON each, on stderr.
  *
  * W-22 a line has its time, its level, what happened, and what it is about: request, session, turn, iterations, tokens. No header, query, body or key is ever
  *     in one, a text in it is cut, and writing it never fails what it is about.
@@ -31,5 +31,5 @@ export function openLog({ write, now, least = "info" }: LogOptions): Log {
 
 export const NO_LOG: Log = () => {};
 
-/** The text of an error in a log: its first line, never its stack with the machine's paths in it unless it is a defect of ours. */
+/** An error's text in a log: its first line, never its stack with the machine's paths in it unless it is a defect of ours. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n", 1)[0] ?? "";

@@ -9,8 +9,8 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
 import { eachRow, type ListedApproval } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
-import { errorMessage } from "../node/error-message.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { type Act, act } from "./access.ts";
 import type { Log } from "./logs.ts";

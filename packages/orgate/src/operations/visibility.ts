@@ -1,4 +1,4 @@
-/** Decides which streams of the journal a caller may see, each time again: a changed policy or an ended key takes effect at once. */
+/** The streams of the journal that one caller may see, decided each time: a changed policy or a revoked key acts at once. */
 import { isSessionStream, type Journal, type SessionId, type StreamId } from "@orgate/core";
 import { requesterName } from "../identity/requester.ts";
 import type { Permissions } from "./access.ts";

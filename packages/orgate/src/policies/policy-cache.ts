@@ -1,6 +1,6 @@
 /**
- * What need not be found out twice (decisions 0048, 0051). A set, its tables, its tools and this code decide alike every time, so what they were once found to be
- * is remembered by its digest. In the project lies only that somebody looked; what the engine makes of a policy's text is enforced, and lies with the person.
+ * Checks that need not be repeated (decisions 0048, 0051). A set, its tables, its tools and this code decide alike every time, so a result
+ * is cached by their digest. The project's folder holds only the fact that a check passed; the engine's form of a policy's text is enforced, and lies with the person.
  *
  * G-37 a policy that Cedar found fit for the same tools, and a case that the same policies decided as it expects, are not asked about again by the commands that
  *     run agents; whatever failed is, and fails again. `orgate policy check` asks everything.
@@ -38,7 +38,7 @@ export function cachingEngine(engine: Engine, checked: CheckedCache, { remembere
     };
   }
 
-  /** Cedar looks at each policy by itself, so those that are new to it can be given to it alone. */
+  /** Cedar validates each policy by itself, so only the new ones need be given to it. */
   function validate(schema: unknown, policies: Parameters<Engine["validate"]>[1]): ReturnType<Engine["validate"]> {
     const under = sha256(JSON.stringify(schema));
     const all = Object.entries(policies).map(([id, text]) => ({
@@ -79,7 +79,7 @@ function once<T>(ask: (text: string) => T): (text: string) => T {
   };
 }
 
-/** What the tool's own code makes of the arguments is made again each time, and is part of what a case is known by. */
+/** The tool's own code computes the facts of the arguments each time, and they are part of a case's key. */
 export function runCaseCached(
   c: Case,
   { gate, tools, checked }: Readonly<{ gate: CedarGate; tools: readonly Tool[]; checked: CheckedCache }>,

@@ -1,5 +1,5 @@
 /**
- * What a candidate set of policies changes, whether somebody may change that, and the change itself. The command line and the server both ask here.
+ * Changes of the policy set: the differences that a candidate makes, whether the person may make them, and the change itself. The command line and the server both use it.
  *
  * G-16 a candidate that does not load, or that the person may not apply by the policies in force, changes nothing, and the refusal is journalled.
  *     It is read once: what was checked is what is put in place, whatever happens to the folder meanwhile.

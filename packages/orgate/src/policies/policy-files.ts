@@ -10,11 +10,11 @@ import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { lowerFirst, readJson, SURFACES, type Surface, toPosition } from "@orgate/core";
 import { type Case, casesSchema, type PolicyFile, type PolicyProblem } from "@orgate/core/gate";
+import { errorMessage } from "@orgate/core/vocab";
 import type * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
 import { findJsonPosition } from "../files/json-position.ts";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
-import { errorMessage } from "../node/error-message.ts";
 
 type Found = Readonly<{
   /** For people: with the name of its folder. */
@@ -56,7 +56,7 @@ export type PolicyFolderPath = Readonly<{
   drafts?: readonly Draft[];
 }>;
 
-/** A folder that is not there holds nothing. */
+/** A missing folder counts as empty. */
 export const readPolicyFolder = (place: PolicyFolderPath): ReadFolder => new PolicyFolderReader(place).read();
 
 type Listed = Readonly<{ name: string; isFolder: boolean }>;
@@ -199,7 +199,7 @@ function hiddenIn(folder: string): readonly Dirent[] {
   }
 }
 
-/** What of them lies right in a folder, or further down in which one. */
+/** Drafts that lie directly in a folder, and the subfolders that hold the others. */
 function draftsIn(below: string, drafts: readonly Draft[]): readonly Readonly<{ name: string; isFolder: boolean }>[] {
   const prefix = below === "" ? "" : `${below}/`;
   const steps = drafts.flatMap(({ path }) => (path.startsWith(prefix) ? [path.slice(prefix.length).split("/")] : []));

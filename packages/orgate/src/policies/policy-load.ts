@@ -49,7 +49,7 @@ export type PolicyOptions = Readonly<{
   /** Agents that are run here, those they may delegate to among them; all of them unless said. What the files of others say is left aside (Y-15). */
   only?: ReadonlySet<string>;
   /** Agents and tools that could not be read: only problems that hold anyway are reported, and no decision table is run. */
-  gaps?: Readonly<{ agents: boolean; tools: NonNullable<PolicyWorld["unknown"]> }>;
+  unread?: Readonly<{ agents: boolean; tools: NonNullable<PolicyWorld["unknown"]> }>;
   /** Sets that passed before; none unless given. */
   checked?: CheckedCache;
   /** Texts that were parsed before; none unless given. */
@@ -245,11 +245,11 @@ const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolic
   ...new Map(policies.map((p) => [p.id, p])).values(),
 ];
 
-/** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
-export function toPolicyWorld(agents: readonly Agent[], groups: Groups, gaps?: PolicyOptions["gaps"]): PolicyWorld {
+/** The names that policies may use. Groups come from the project and from the agents themselves. */
+export function toPolicyWorld(agents: readonly Agent[], groups: Groups, unread?: PolicyOptions["unread"]): PolicyWorld {
   const known = new Set(agents.map((a) => a.name));
   const stranger =
-    gaps?.agents === true ? undefined : Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
+    unread?.agents === true ? undefined : Object.entries(groups.agents).find(([, members]) => members.some((name) => !known.has(name)));
   if (stranger !== undefined)
     throw new FaultError({
       kind: "agent-missing",
@@ -261,7 +261,7 @@ export function toPolicyWorld(agents: readonly Agent[], groups: Groups, gaps?: P
     agents: agents.map(({ name, groups: own }) => ({ name, groups: [...new Set([...own, ...groupsWith(groups.agents, name)])].sort() })),
     users: users.map((name) => ({ name, groups: groupsWith(groups.users, name) })),
     tools: toolsOf(agents),
-    ...(gaps === undefined ? {} : { unknown: gaps.tools }),
+    ...(unread === undefined ? {} : { unknown: unread.tools }),
   };
 }
 
@@ -309,4 +309,4 @@ export function loadOrThrow(loading: FolderLoad): LoadedFolder {
 export const tryLoadFolder = (options: PolicyOptions): FolderLoad => loadFolder(options, cedarEngine());
 /** The same of what was read before, whatever lies there by now (G-16). */
 export const tryLoadRead = (read: ReadFolder, options: PolicyOptions, engine: Engine = cedarEngine()): FolderLoad =>
-  loadRead(read, { ...options, cast: toPolicyWorld(options.agents, options.groups, options.gaps) }, engine);
+  loadRead(read, { ...options, cast: toPolicyWorld(options.agents, options.groups, options.unread) }, engine);

@@ -120,13 +120,13 @@ function caseOf({ agent, act, tool }: ProbeOptions, { args, resource }: Base, ch
     else if (head === "resource" && args !== null) touch(made, args, value);
     else if (head === "resource" && resource !== null && typeof value === "string") made["resource"] = { ...resource, id: value };
   }
-  // what is said of all of them together is said beside their number, once that is told
+  // facts about all targets together stand beside their number, once that is set
   if ("targets" in made) for (const { path, value } of changes) if (path.startsWith("targets.")) put(made, path.split("."), value);
   const found = Object.fromEntries(Object.entries(there).flatMap(([name, all]) => (all.length === 0 ? [] : [[name, [...new Set(all)]]])));
   return { ...made, ...found };
 }
 
-/** What a text that leaves holds has no fact of a target's: without its links it would be taken for one. */
+/** A fact of outgoing text gets links too, if only none: without them it would be mistaken for a target's. */
 function tell(made: Record<string, unknown>, tool: Tool | null, [arg = "", ...rest]: readonly string[], value: Json | undefined): void {
   if (tool?.outgoing.includes(arg) === true && record(record(made["facts"])?.[arg])?.["links"] === undefined)
     put(made, ["facts", arg, "links"], []);
@@ -191,7 +191,7 @@ function collect(e: unknown, turns: Turns, probing: ProbeOptions): void {
     collect(inner, turns, probing);
   }
 }
-/** Of what is a list only one is told apart by what it holds; of an argument, nobody knows. */
+/** Of a list only one value is told apart by its contents; of an argument, nothing is known. */
 const LISTS = /^(?:args\..+|(?:facts\.[^.]+|targets|outgoing)\.(?:links|addresses|seenUnder))$/;
 
 /** There, and not there. */
@@ -203,7 +203,7 @@ function present(path: string, attr: string, turns: Turns, { tool }: ProbeOption
   if ((path === "args" || path === "facts") && schema !== null) add(turns, `args.${attr}`, valueFor(schema));
 }
 
-/** What is read as it is: true or false. What a tool does not take is left out by the tool. */
+/** An attribute used as a condition: both values are tried. A tool leaves out a value that it does not take. */
 function flag(e: unknown, turns: Turns): void {
   const path = pathOf(e);
   if (path !== null && FLAGS.test(path)) for (const value of [true, false]) add(turns, path, value);

@@ -15,6 +15,7 @@ import {
   type Surface,
   withDefaultModel,
 } from "@orgate/core";
+import type { AskHidden } from "@orgate/shell/terminal";
 import { hiddenPrompt } from "@orgate/shell/terminal";
 import type { SymbiProblem, UnknownTools } from "@orgate/symbi";
 import { isUnusableTool } from "@orgate/toolclad";
@@ -24,20 +25,19 @@ import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts
 import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
 import { fileFault } from "../files/file-fault.ts";
 import { faultToProblem } from "../guard/modules.ts";
-import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openPolicies, type Policies } from "../policies/policies.ts";
-import { mustHaveSkills } from "./agent-settings.ts";
-import type { AgentFormat, AgentSource, FormatAgent, FormatFiles, FormatGround, Lost, ProjectAgent } from "./formats/format.ts";
+import { assertAgentComplete } from "./agent-settings.ts";
+import type { AgentFormat, AgentSource, FormatAgent, FormatContext, FormatFiles, ProjectAgent, UnreadPart } from "./formats/format.ts";
 import { AGENT_FORMATS } from "./formats/formats.ts";
 import { moduleFormat } from "./formats/modules.ts";
 import { loadBuildPorts } from "./ports-module.ts";
 import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
-import { equipmentOf, type ProjectSkill, projectSkills } from "./project-skills.ts";
+import { type ProjectSkill, projectSkills, toProjectResources } from "./project-skills.ts";
 import { hasShellAgent } from "./shell-agent.ts";
-import { projectMemory } from "./symbi/symbi-cache.ts";
-import { refuseAll } from "./symbi/symbi-files.ts";
+import { openProjectCache } from "./symbi/symbi-cache.ts";
+import { toProblemsFault } from "./symbi/symbi-files.ts";
 import { loadCodeSkills, loadToolBox } from "./tool-box.ts";
 import { loadTrust } from "./trust-journal.ts";
 
@@ -51,13 +51,13 @@ export type LoadedProject = Readonly<{
   /** Null if no agent names a server. The caller closes its hub. */
   mcp: ProjectMcp | null;
   /** Tools of the coordinator; the server connects them. */
-  desk: CoordinatorTools;
+  coordinator: CoordinatorTools;
   /** Parts that could not be read, where problems are collected: checks that need them are left out. */
-  gaps: Gaps;
+  unread: UnreadParts;
 }>;
 /** `agents`: there may be more of them. `tools`: some may be missing, or only known by name. */
-export type Gaps = Readonly<{ agents: boolean; tools: UnknownTools }>;
-export type Collect = (problems: readonly SymbiProblem[]) => void;
+export type UnreadParts = Readonly<{ agents: boolean; tools: UnknownTools }>;
+export type CollectProblems = (problems: readonly SymbiProblem[]) => void;
 
 export type ProjectLoadOptions = Readonly<{
   /** `wanted` reads only the skills that agents name. */
@@ -66,7 +66,7 @@ export type ProjectLoadOptions = Readonly<{
   /** Asks for the passphrase of the secrets; the terminal of this process unless given. */
   ask?: AskHidden | undefined;
   /** Receives every problem; without it the first one is thrown. Agents that have problems are for further checks only. */
-  collect?: Collect | null;
+  collect?: CollectProblems | null;
   /** Parsed and compiled files; empty unless given. */
   cache?: FileCache;
   formats?: readonly AgentFormat[];
@@ -76,25 +76,25 @@ export type ProjectLoadOptions = Readonly<{
 export async function loadProject(config: Config, options: ProjectLoadOptions = {}): Promise<LoadedProject> {
   const { env = process.env, ask = hiddenPrompt(), formats = AGENT_FORMATS } = options;
   const manifests = loadManifests(config, env, ask);
-  const desk = coordinatorTools();
-  const shell = hasShellAgent(config) ? (await import("../authoring/tools/agent.ts")).shellAgentSetup(config, env, desk) : null;
+  const coordinator = coordinatorTools();
+  const shell = hasShellAgent(config) ? (await import("../authoring/tools/agent.ts")).shellAgentSetup(config, env, coordinator) : null;
   const lost = { agents: false, tools: false };
-  const ground = openGround(config, { options, manifests, lost, spare: [...desk.tools, ...(shell?.tools ?? [])] });
-  const files = await loadFormats(formats, ground);
-  const equipped = withCoordinator(files.agents, desk.middleware, config);
-  const agents = refuseTwins(shell?.within(equipped) ?? equipped, ground);
+  const context = openFormatContext(config, { options, manifests, lost, spare: [...coordinator.tools, ...(shell?.tools ?? [])] });
+  const files = await loadFormats(formats, context);
+  const equipped = withCoordinator(files.agents, coordinator.middleware, config);
+  const agents = refuseDuplicates(shell?.within(equipped) ?? equipped, context);
   const resources = await loadResources(config, agents, { manifests, env, skills: options.skills ?? "wanted" });
   const finished: ProjectAgent[] = [];
-  for (const one of agents) finished.push(await finish(one, config, resources.equipment)); // in order: the first problem is the one reported
+  for (const one of agents) finished.push(await finishLoaded(one, config, resources.equipment)); // in order: the first problem is the one reported
   const { skills, mcp } = resources;
-  const gaps = gapsIn(agents, lost);
-  return { config, agents: finished, sources: files.sources, manifests, skills, mcp, desk, gaps };
+  const unread = findUnreadParts(agents, lost);
+  return { config, agents: finished, sources: files.sources, manifests, skills, mcp, coordinator, unread };
 }
 
 type Unfinished = FormatAgent & Readonly<{ format: string }>;
-type LostParts = Record<Lost, boolean>;
+type LostParts = Record<UnreadPart, boolean>;
 
-type GroundParts = Readonly<{
+type ContextParts = Readonly<{
   options: ProjectLoadOptions;
   manifests: ProjectManifests;
   lost: LostParts;
@@ -102,13 +102,13 @@ type GroundParts = Readonly<{
   spare: CoordinatorTools["tools"];
 }>;
 
-function openGround(config: Config, { options, manifests, lost, spare }: GroundParts): FormatGround {
+function openFormatContext(config: Config, { options, manifests, lost, spare }: ContextParts): FormatContext {
   const { collect = null, cache = NO_FILE_CACHE } = options;
   let box: ReturnType<typeof loadToolBox> | null = null;
-  const lose = (what: Lost): void => {
+  const lose = (what: UnreadPart): void => {
     lost[what] = true;
   };
-  const report = (fault: FaultError, what?: Lost): void => {
+  const report = (fault: FaultError, what?: UnreadPart): void => {
     if (collect === null) throw fault;
     collect([faultToProblem(fault, config.root)]);
     if (what !== undefined) lose(what);
@@ -118,13 +118,13 @@ function openGround(config: Config, { options, manifests, lost, spare }: GroundP
     cache,
     isCollecting: collect !== null,
     report,
-    lose,
+    markUnread: lose,
     async tools() {
       box ??= loadToolBox(config, { tools: manifests.tools, spare, trouble: (fault) => report(fault, "tools") });
-      return { box: await box, broken: manifests.broken, prices: config.prices, lacks: lost.tools };
+      return { box: await box, broken: manifests.broken, prices: config.prices, isIncomplete: lost.tools };
     },
     refuse(path, problems, cause) {
-      if (collect === null) throw refuseAll(path, problems, cause);
+      if (collect === null) throw toProblemsFault(path, problems, cause);
       collect(problems);
     },
     collect: (problems) => collect?.(problems),
@@ -133,13 +133,13 @@ function openGround(config: Config, { options, manifests, lost, spare }: GroundP
 
 async function loadFormats(
   formats: readonly AgentFormat[],
-  ground: FormatGround,
+  context: FormatContext,
 ): Promise<Readonly<{ agents: readonly Unfinished[]; sources: FormatFiles["sources"] }>> {
-  const patterns = Map.groupBy(ground.config.agents, (pattern) => formats.find((format) => format.matches(pattern)) ?? moduleFormat);
+  const patterns = Map.groupBy(context.config.agents, (pattern) => formats.find((format) => format.matches(pattern)) ?? moduleFormat);
   const agents: Unfinished[] = [];
   const sources: AgentSource[] = [];
   for (const format of new Set([...formats, moduleFormat])) {
-    const files = await format.load(patterns.get(format) ?? [], ground);
+    const files = await format.load(patterns.get(format) ?? [], context);
     agents.push(...files.agents.map((one) => ({ ...one, format: format.name })));
     sources.push(...files.sources);
   }
@@ -147,7 +147,7 @@ async function loadFormats(
 }
 
 /** Sorted by name. */
-function refuseTwins(agents: readonly Unfinished[], { report }: FormatGround): readonly Unfinished[] {
+function refuseDuplicates(agents: readonly Unfinished[], { report }: FormatContext): readonly Unfinished[] {
   const byName = new Map<string, Unfinished>();
   for (const one of agents) {
     const { agent, file, at = null } = one;
@@ -161,7 +161,7 @@ function refuseTwins(agents: readonly Unfinished[], { report }: FormatGround): r
   return [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
 }
 
-function gapsIn(agents: readonly Unfinished[], lost: LostParts): Gaps {
+function findUnreadParts(agents: readonly Unfinished[], lost: LostParts): UnreadParts {
   const names = agents.flatMap(({ agent }) => agent.tools.filter(isUnusableTool).map(({ name }) => name));
   const isLacking = agents.some(({ agent }) => agent.missing.length + agent.missingServers.length > 0);
   return { agents: lost.agents, tools: { more: lost.agents || lost.tools || isLacking, named: [...new Set(names)] } };
@@ -190,7 +190,7 @@ async function loadResources(
   const mcp = isLinked ? projectMcp(config, trusted, env) : null;
   if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_RESOURCES : serverEquipment(mcp);
-  const equipment = { ...equipmentOf(config, trusted, skills, { servers, unusableServers }), prices, skillPrompter };
+  const equipment = { ...toProjectResources(config, trusted, skills, { servers, unusableServers }), prices, skillPrompter };
   return { equipment, skills, mcp };
 }
 
@@ -201,25 +201,25 @@ async function loadSkillPrompter(config: Config, agents: readonly Unfinished[]):
 }
 
 /** Adds the resources that the agent names, the policies and labels of its own file, and the project's default model. */
-async function finish(one: Unfinished, config: Config, equipment: ProjectResources | null): Promise<ProjectAgent> {
+async function finishLoaded(one: Unfinished, config: Config, equipment: ProjectResources | null): Promise<ProjectAgent> {
   const { file, format, locate } = one;
   const missingTools = one.unfit.map(({ tool, file: at, line, column, detail, hint }) => ({
     tool,
     detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
     hint,
   }));
-  const equipped = equipment === null ? one.agent : withPlace(file, () => equipAgent(one.agent, { ...equipment, missingTools }));
+  const equipped = equipment === null ? one.agent : withFile(file, () => equipAgent(one.agent, { ...equipment, missingTools }));
   const { agent, ...own } = (await one.finish?.(equipped)) ?? { agent: equipped };
   return {
     ...own,
-    agent: withPlace(file, () => withDefaultModel(agent, config.models.default)),
+    agent: withFile(file, () => withDefaultModel(agent, config.models.default)),
     file,
     format,
     ...(locate === undefined ? {} : { locate }),
   };
 }
 
-function withPlace(file: string, make: () => Agent): Agent {
+function withFile(file: string, make: () => Agent): Agent {
   try {
     return make();
   } catch (error) {
@@ -263,7 +263,7 @@ export async function loadRunnableProject(
   config: Config,
   { env, surface, running = null, ask }: RunnableOptions,
 ): Promise<RunnableProject> {
-  const cache = projectMemory(config, env);
+  const cache = openProjectCache(config, env);
   const project = await loadProject(config, { env, ask, cache });
   const agents = project.agents.map(({ agent }) => agent);
   const only = running === null ? undefined : withDelegates(running, agents);
@@ -286,7 +286,7 @@ function openProjectPolicies({ config, agents, surface, cache, only }: PolicyPar
     return openPolicies(config, agents, surface, { only, remembered: cache });
   } catch (error) {
     if (isFault(error, "policies-refused"))
-      agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(mustHaveSkills);
+      agents.filter((a) => a.missingServers.length + a.missingTools.length > 0).forEach(assertAgentComplete);
     throw error;
   }
 }

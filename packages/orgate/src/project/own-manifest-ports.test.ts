@@ -1,6 +1,6 @@
 import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/toolclad";
 import { describe, expect, test } from "vitest";
-import { type FindSecret, heldToContract, secretsBy } from "./own-manifest-ports.ts";
+import { type FindSecret, guardRunner, toSecretsPort } from "./own-manifest-ports.ts";
 
 const hanging = (): Promise<never> => new Promise(() => {});
 const OPTIONS = { signal: new AbortController().signal, onOutput: () => {} };
@@ -8,7 +8,7 @@ const HTTP: Invocation = { kind: "http", method: "GET", url: "http://x/", header
 
 describe("secrets of the program's own", () => {
   test("are found by name", async () => {
-    expect(await secretsBy(async (name) => `value of ${name}`).take(["a", "b"])).toEqual(
+    expect(await toSecretsPort(async (name) => `value of ${name}`).take(["a", "b"])).toEqual(
       new Map([
         ["a", "value of a"],
         ["b", "value of b"],
@@ -23,14 +23,14 @@ describe("secrets of the program's own", () => {
     ["cannot be read", () => Promise.reject(new Error("hunter2 leaked")), "the secret `a` could not be read"],
     ["never comes", hanging, "the secret `a` could not be read"],
   ])("one that %s is a fault without its value", async (_, find, message) => {
-    await expect(secretsBy(find, 10).take(["a"])).rejects.toThrow(new RegExp(`^${message}`));
+    await expect(toSecretsPort(find, 10).take(["a"])).rejects.toThrow(new RegExp(`^${message}`));
   });
 });
 
 describe("a runner of the program's own", () => {
   const ran: InvocationResult = { kind: "responded", status: 200, headers: {}, body: "ok", truncated: false, durationMs: 1 };
   test("answers for itself", async () => {
-    expect(await heldToContract({ run: async () => ran }).run(HTTP, OPTIONS)).toBe(ran);
+    expect(await guardRunner({ run: async () => ran }).run(HTTP, OPTIONS)).toBe(ran);
   });
 
   test.each<[string, InvocationRunner["run"], string, string]>([
@@ -55,7 +55,7 @@ describe("a runner of the program's own", () => {
     ],
     ["never answers", hanging, "time", "did not answer within 10 ms"],
   ])("one that %s has an unknown outcome, not a success", async (_, run, by, detail) => {
-    const result = await heldToContract({ run }, 5).run(HTTP, OPTIONS);
+    const result = await guardRunner({ run }, 5).run(HTTP, OPTIONS);
     expect(result).toMatchObject({ kind: "stopped", by, detail: expect.stringContaining(detail) });
   });
 });

@@ -9,7 +9,7 @@ export type FindSecret = (name: string) => string | undefined | Promise<string |
 const SECRET_MS = 10_000;
 
 /** A secret that is missing, is no text, or does not come in time is a fault: the call is not run. The fault never holds what came. */
-export function secretsBy(find: FindSecret, withinMs = SECRET_MS): SecretsPort {
+export function toSecretsPort(find: FindSecret, withinMs = SECRET_MS): SecretsPort {
   return {
     async take(names) {
       const found = new Map<string, string>();
@@ -29,26 +29,26 @@ async function takeOne(find: FindSecret, name: string, withinMs: number): Promis
 /** Loaded when the first manifest runs: a project that only lists its tools does not run its ports module. */
 export type LoadManifestPorts = () => Promise<Readonly<{ secrets?: FindSecret; running?: InvocationRunner }>>;
 
-export const lateSecrets = (load: LoadManifestPorts, usual: SecretsPort): SecretsPort => ({
+export const secretsFromPorts = (load: LoadManifestPorts, usual: SecretsPort): SecretsPort => ({
   async take(names) {
     const { secrets } = await load();
-    return (secrets === undefined ? usual : secretsBy(secrets)).take(names);
+    return (secrets === undefined ? usual : toSecretsPort(secrets)).take(names);
   },
 });
 
 /** Ports that cannot be loaded fail the call before anything is started. */
-export const lateRunner = (load: LoadManifestPorts, usual: InvocationRunner): InvocationRunner => ({
+export const runnerFromPorts = (load: LoadManifestPorts, usual: InvocationRunner): InvocationRunner => ({
   async run(invocation, options) {
     const { running } = await load();
-    return (running === undefined ? usual : heldToContract(running)).run(invocation, options);
+    return (running === undefined ? usual : guardRunner(running)).run(invocation, options);
   },
 });
 
-/** Beyond the manifest's own time limit: a runner is told to stop first. */
+/** Beyond the manifest's own time limit: a runner gets the signal to stop first. */
 const GRACE_MS = 2_000;
 
 /** A runner that throws, answers nonsense or does not answer may have started something: the outcome is `stopped`, never a success or a refusal. */
-export function heldToContract(own: InvocationRunner, graceMs = GRACE_MS): InvocationRunner {
+export function guardRunner(own: InvocationRunner, graceMs = GRACE_MS): InvocationRunner {
   return {
     async run(invocation, options) {
       const began = performance.now();
@@ -60,10 +60,10 @@ export function heldToContract(own: InvocationRunner, graceMs = GRACE_MS): Invoc
         stderr: "",
         durationMs: Math.round(performance.now() - began),
       });
-      const timeMs = timeOf(invocation) + graceMs;
+      const timeMs = timeLimit(invocation) + graceMs;
       try {
         const ran: unknown = await within(async () => own.run(invocation, options), timeMs);
-        return isRan(ran) ? ran : stopped("connection", "the runner answered something else than a result");
+        return isInvocationResult(ran) ? ran : stopped("connection", "the runner answered something else than a result");
       } catch (error) {
         if (error === LATE) return stopped("time", `the runner did not answer within ${timeMs} ms`);
         return stopped("connection", `the runner failed: ${error instanceof Error ? error.message : String(error)}`);
@@ -72,7 +72,7 @@ export function heldToContract(own: InvocationRunner, graceMs = GRACE_MS): Invoc
   };
 }
 
-const timeOf = (invocation: Invocation): number => (invocation.kind === "process" ? invocation.limits.timeMs : invocation.timeMs);
+const timeLimit = (invocation: Invocation): number => (invocation.kind === "process" ? invocation.limits.timeMs : invocation.timeMs);
 
 const LATE = new Error("no answer in time");
 
@@ -86,7 +86,7 @@ async function within<T>(work: () => Promise<T>, ms: number): Promise<T> {
   }
 }
 
-function isRan(value: unknown): value is InvocationResult {
+function isInvocationResult(value: unknown): value is InvocationResult {
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
   const has = (name: string, type: string): boolean => typeof Reflect.get(value, name) === type;
   switch (value.kind) {

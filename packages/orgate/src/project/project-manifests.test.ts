@@ -7,7 +7,7 @@ import type { McpInvocation } from "@orgate/toolclad";
 import { afterEach, describe, expect, test } from "vitest";
 import { openProject } from "../config/project-toml.ts";
 import { openPolicies } from "../policies/policies.ts";
-import { mustHaveSkills } from "./agent-settings.ts";
+import { assertAgentComplete } from "./agent-settings.ts";
 import { loadProject } from "./load.ts";
 import { readProjectManifests } from "./manifest-source.ts";
 import { manifestTools, projectManifests } from "./project-manifests.ts";
@@ -129,8 +129,8 @@ describe("tools of a project", () => {
       const agents = (await loadProject(config)).agents.map(({ agent }) => agent);
       const [clerk, ops] = ["clerk", "ops"].map((name) => agents.find((agent) => agent.name === name));
       if (clerk === undefined || ops === undefined) throw new Error("an agent is missing");
-      expect(() => mustHaveSkills(clerk)).not.toThrow();
-      expect(() => mustHaveSkills(ops)).toThrow(/^agent `ops`: tool `echo` cannot be used: /);
+      expect(() => assertAgentComplete(clerk)).not.toThrow();
+      expect(() => assertAgentComplete(ops)).toThrow(/^agent `ops`: tool `echo` cannot be used: /);
       expect(ops.missingTools[0]?.detail).toContain(told);
       expect(ops.tools.find(({ name }) => name === "echo")?.check({})).toMatchObject({ kind: "refused" });
       expect(openPolicies(config, agents, "cli").digest).toBeDefined();
@@ -157,9 +157,9 @@ describe("tools of a project", () => {
     ]);
     const agents = (await loadProject(config)).agents.map(({ agent }) => agent);
     const named = (name: string) => agents.find((agent) => agent.name === name) ?? expect.fail(name);
-    expect(() => mustHaveSkills(named("good"))).not.toThrow();
-    expect(() => mustHaveSkills(named("teller"))).toThrow(/^agent `teller`: tool `echo` cannot be used: tools\/a\.clad\.toml:6:1/);
-    expect(() => mustHaveSkills(named("caller"))).toThrow(/^agent `caller`: MCP server `none` cannot be used/);
+    expect(() => assertAgentComplete(named("good"))).not.toThrow();
+    expect(() => assertAgentComplete(named("teller"))).toThrow(/^agent `teller`: tool `echo` cannot be used: tools\/a\.clad\.toml:6:1/);
+    expect(() => assertAgentComplete(named("caller"))).toThrow(/^agent `caller`: MCP server `none` cannot be used/);
     const policies = openPolicies(config, agents, "cli");
     const decide = (agent: string) => {
       const c = caseSchema.parse({ name: "x", agent, action: "model", verdict: "allow" });

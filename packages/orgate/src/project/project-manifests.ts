@@ -3,6 +3,7 @@
  */
 import { join } from "node:path";
 import { type Digest, describeFault, FaultError, type Tool } from "@orgate/core";
+import type { AskHidden } from "@orgate/shell/terminal";
 import type {
   Invocation,
   InvocationResult,
@@ -20,7 +21,7 @@ import { readBytes } from "../files/text-file.ts";
 import { findTomlPosition as placeOfSetting } from "../files/toml-text.ts";
 import { pathGuard } from "../guard/path-guard.ts";
 import { resolvePlaces } from "../guard/protected-paths.ts";
-import { type AskHidden, openSecrets } from "../identity/secrets.ts";
+import { openSecrets } from "../identity/secrets.ts";
 import { secretStore } from "../identity/secrets-file.ts";
 import { type FoundServer, mcpServers } from "../mcp/config.ts";
 import { assertArguments, objectWith, text } from "../node/argument-checks.ts";
@@ -29,9 +30,9 @@ import type { Env } from "../node/env.ts";
 import { orgateHome } from "../store/keyring.ts";
 import { readProjectManifests } from "./manifest-source.ts";
 
-import { type FindSecret, type LoadManifestPorts, lateRunner, lateSecrets } from "./own-manifest-ports.ts";
+import { type FindSecret, type LoadManifestPorts, runnerFromPorts, secretsFromPorts } from "./own-manifest-ports.ts";
 
-export type ManifestPlace = Readonly<{
+export type ManifestSettings = Readonly<{
   /** The project's folder. */
   root: string;
   /** Paths and globs below it. */
@@ -53,22 +54,22 @@ export type ProjectManifests = Readonly<{
   read: ReadManifests;
   /** By name. */
   tools: ReadonlyMap<string, ProjectManifest>;
-  /** By the name of the tool: why there is none. Nobody who names one of these is run. */
+  /** By the name of the tool: why it is unusable. An agent that names one of these is not run. */
   broken: ReadonlyMap<string, FileProblem>;
   /** All that is wrong. */
   problems: readonly FileProblem[];
-  ground: ManifestTools;
+  context: ManifestTools;
   /** The servers that `[mcp]` manifests name. */
   servers: readonly string[];
   /** From when on `[mcp]` manifests can be run. */
   connect(call: CallMcp): void;
 }>;
 
-/** T-16 what cannot be used is told by name, and the rest can. */
-export function projectManifests(place: ManifestPlace): ProjectManifests {
+/** T-16 an unusable tool is reported by name, and the rest can be used. */
+export function projectManifests(place: ManifestSettings): ProjectManifests {
   const read = readProjectManifests(place.root, place.tools, place.drafts);
   const mcp: { call: CallMcp | null } = { call: null };
-  const ground = groundOf(place, read, mcp);
+  const context = toManifestContext(place, read, mcp);
   const tools = new Map<string, ProjectManifest>();
   const problems: FileProblem[] = [...read.problems];
   let servers: readonly FoundServer[] | null = null;
@@ -80,7 +81,8 @@ export function projectManifests(place: ManifestPlace): ProjectManifests {
     const { file } = manifest;
     const { name } = manifest.contract.manifest.tool;
     const same = read.manifests.filter((one) => one.contract.manifest.tool.name === name && one !== manifest);
-    const tool = same.length > 0 ? twice(manifest, same) : (laxer(manifest, approvals()) ?? made(manifest, ground));
+    const tool =
+      same.length > 0 ? duplicateProblem(manifest, same) : (findLaxerApproval(manifest, approvals()) ?? makeTool(manifest, context));
     if ("detail" in tool) problems.push(tool);
     else tools.set(name, { tool, file, manifest });
   }
@@ -92,7 +94,7 @@ export function projectManifests(place: ManifestPlace): ProjectManifests {
   const connect = (call: CallMcp): void => {
     mcp.call = call;
   };
-  return { read, tools, broken, problems, ground, servers: named, connect };
+  return { read, tools, broken, problems, context, servers: named, connect };
 }
 
 export function problemFault({ file, line, column, detail, hint }: FileProblem, more: number): FaultError {
@@ -100,9 +102,9 @@ export function problemFault({ file, line, column, detail, hint }: FileProblem, 
   return new FaultError({ kind: "file-bad", file, line, column, detail: `${detail}${others}`, hint });
 }
 
-function made({ contract, text, file }: ManifestFile, ground: ManifestTools): Tool | FileProblem {
+function makeTool({ contract, text, file }: ManifestFile, context: ManifestTools): Tool | FileProblem {
   try {
-    return manifestTool(contract, text, ground);
+    return manifestTool(contract, text, context);
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describeFault(error.fault);
@@ -110,8 +112,8 @@ function made({ contract, text, file }: ManifestFile, ground: ManifestTools): To
   }
 }
 
-/** T-25 what the entry of a server says that a person is asked about is not to be had without by another name. */
-function laxer({ contract, text, file }: ManifestFile, servers: readonly FoundServer[]): FileProblem | null {
+/** T-25 an approval that a server's entry requires cannot be avoided by another name. */
+function findLaxerApproval({ contract, text, file }: ManifestFile, servers: readonly FoundServer[]): FileProblem | null {
   const { backend, tool } = contract.manifest;
   if (backend.kind !== "mcp" || tool.human_approval) return null;
   const entry = servers.find((one) => one.name === backend.server && one.kind === "usable");
@@ -126,20 +128,23 @@ function laxer({ contract, text, file }: ManifestFile, servers: readonly FoundSe
   };
 }
 
-/** Neither is used: nobody can tell which one was meant. */
-function twice({ contract, text, file }: ManifestFile, [other]: readonly ManifestFile[]): FileProblem {
+/** Neither is used: the name is ambiguous. */
+function duplicateProblem({ contract, text, file }: ManifestFile, [other]: readonly ManifestFile[]): FileProblem {
   const { name } = contract.manifest.tool;
   const detail = `tool \`${name}\` is defined in ${other?.shown ?? ""} too`;
   return { file, ...placeOfSetting(text, ["tool", "name"]), detail, hint: "rename one of them", tool: name };
 }
 
-function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
+function toManifestContext(place: ManifestSettings, { scope }: ReadManifests, mcp: { readonly call: CallMcp | null }): ManifestTools {
   const { root, directory, env, ask } = place;
   const guard = pathGuard({ root, also: [directory, ...resolvePlaces(place.tools)] });
   const hidden = [directory, join(root, ".orgate"), join(root, ".env"), orgateHome(env)];
   const places = openProjectPaths(root, hidden);
   const ports: LoadManifestPorts = place.ports ?? (async () => ({}));
-  const programs = lateRunner(ports, hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } }));
+  const programs = runnerFromPorts(
+    ports,
+    hostRunning({ protection: { judge: guard.judge, places: guard.places, alias: guard.alias, hidden } }),
+  );
   const running: InvocationRunner = {
     run: (invocation: Invocation, options: RunOptions) =>
       invocation.kind === "mcp" && mcp.call !== null ? mcp.call(invocation, options) : programs.run(invocation, options),
@@ -147,12 +152,12 @@ function groundOf(place: ManifestPlace, { scope }: ReadManifests, mcp: { readonl
   return {
     world: { scope, places },
     running,
-    secrets: lateSecrets(ports, openSecrets(secretStore(directory), env, ask)),
+    secrets: secretsFromPorts(ports, openSecrets(secretStore(directory), env, ask)),
     work: openCallFolders(directory),
     hash: sha256,
     base64: (text) => Buffer.from(text, "utf8").toString("base64"),
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", HOME: "/tmp" },
-    fileDigest: (path) => digestIn(places, path),
+    fileDigest: (path) => digestFile(places, path),
     whyNotWrite: (path) => {
       const judged = guard.judge(path);
       return judged.kind === "free" ? null : judged.what;
@@ -195,7 +200,7 @@ export function manifestTools(options: ManifestToolsOptions): readonly Tool[] {
 
 const MAX_PROGRAM = 64 * 1024 * 1024;
 
-function digestIn(places: ProjectPaths, path: string): Digest | null {
+function digestFile(places: ProjectPaths, path: string): Digest | null {
   const place = places.resolve(path, "exist");
   if (place.kind === "refused") return null;
   try {

@@ -2,7 +2,7 @@
  * The MCP servers of a project: which there are, which may be started, and what was accepted of them.
  *
  * T-35 A server of the project's file is started only as it was trusted (A-5); one of the person's own file is theirs. The tools of either are
- *      used only as they were accepted. An agent without a server that it names is not run, and is told why and what to do.
+ *      used only as they were accepted. An agent without a server that it names is not run; the refusal says why and what to do.
  */
 import { escapeHidden, type ProjectResources, type Unusable } from "@orgate/core";
 import { httpReach } from "@orgate/toolclad/running";
@@ -15,7 +15,7 @@ import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { standingOf, type Trusted } from "./trust.ts";
+import { findTrustState, type Trusted } from "./trust.ts";
 
 export type ServerState = "usable" | "untrusted" | "changed" | "unaccepted" | "bad" | "disabled" | "clash";
 
@@ -29,7 +29,7 @@ export type ProjectServer = Readonly<{
   /** Null where its entry is not whole. */
   server: McpServer | null;
   ignored: readonly string[];
-  /** What was accepted; null where nothing was, or what was is not there any more. */
+  /** The accepted catalogue; null where none was accepted, or its file is missing. */
   accepted: Catalogue | null;
 }>;
 
@@ -72,7 +72,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
       found.detail,
       found.why === "disabled" ? "say `disabled: false` in its entry" : "mend its entry; `orgate mcp list` looks again",
     );
-  const stands = origin === "user" ? "trusted" : standingOf(`mcp:${name}`, digest, trusted);
+  const stands = origin === "user" ? "trusted" : findTrustState(`mcp:${name}`, digest, trusted);
   if (stands === "changed")
     return not(
       "changed",
@@ -87,7 +87,7 @@ function standing(found: FoundServer, directory: string, trusted: Trusted): Proj
   return { ...at, ignored, state: "usable", why: null };
 }
 
-/** What agents may name: a server, for all that was accepted of it, or one tool. */
+/** Names that agents may use: a server, for all that was accepted of it, or one tool. */
 export function serverEquipment({ servers, hub, bad }: ProjectMcp): Pick<ProjectResources, "servers" | "unusableServers"> {
   const usable = servers.flatMap(({ name, state }): readonly (readonly [string, ServerTools])[] => {
     const tools = state === "usable" ? hub.toolsOf(name) : null;

@@ -2,7 +2,7 @@
  * The skills a project brings, and which of them can be used.
  *
  * K-4 A skill of a folder is used only as it was trusted: not trusted, edited since, not whole, or under a name that is taken, it is not,
- *    and whoever asks is told why and what to do.
+ *    and the refusal says why and what to do.
  */
 import {
   type Agent,
@@ -15,14 +15,14 @@ import {
   type Unusable,
 } from "@orgate/core";
 import { sha256 } from "../node/crypto.ts";
-import { skillFileOf, skillFrom } from "./skill-folder.ts";
-import { projectInstructions, skillFolders, standingOf, type Trusted, type TrustPlace, type TrustStanding } from "./trust.ts";
+import { findSkillFile, toSkill } from "./skill-folder.ts";
+import { findTrustState, projectInstructions, skillFolders, type Trusted, type TrustFolders, type TrustState } from "./trust.ts";
 
 export type SkillState = "usable" | "untrusted" | "changed" | "bad" | "clash";
 
 export type ProjectSkill = Readonly<{
   name: string;
-  /** What trust is given to; null for a skill in code, which is trusted as code is. */
+  /** The subject of trust; null for a skill in code, which is trusted as code is. */
   subject: string | null;
   /** Where it is defined, for people. */
   place: string;
@@ -39,9 +39,9 @@ export type ProjectSkill = Readonly<{
 
 export type CodeSkill = Readonly<{ skill: Skill; place: string }>;
 
-/** `wanted`: only those of these names are looked at; null for all. */
+/** `wanted`: only skills of these names are read; null for all. */
 export function projectSkills(
-  place: TrustPlace,
+  place: TrustFolders,
   trusted: Trusted,
   code: readonly CodeSkill[],
   wanted: ReadonlySet<string> | null,
@@ -82,14 +82,14 @@ function fromFolder(folder: ReturnType<typeof skillFolders>[number], trusted: Tr
     };
   const { digest } = folder;
   const files = [...folder.files]
-    .filter(([path]) => path !== skillFileOf(folder.files))
+    .filter(([path]) => path !== findSkillFile(folder.files))
     .map(([path, { bytes, text }]) => ({ path, bytes, offered: text !== null }));
-  const read = skillFrom(folder.folder, folder, []);
+  const read = toSkill(folder.folder, folder, []);
   if (read.kind === "bad") {
-    const line = read.line === null ? "" : `${skillFileOf(folder.files)}:${read.line}:${read.column ?? 1}: `;
+    const line = read.line === null ? "" : `${findSkillFile(folder.files)}:${read.line}:${read.column ?? 1}: `;
     return { ...at, digest, files, state: "bad", why: { detail: `${line}${read.detail}`, hint: read.hint } };
   }
-  const standing = standingOf(subject, digest, trusted);
+  const standing = findTrustState(subject, digest, trusted);
   const why = untrusted(subject, standing);
   return {
     ...at,
@@ -102,15 +102,15 @@ function fromFolder(folder: ReturnType<typeof skillFolders>[number], trusted: Tr
   };
 }
 
-function untrusted(subject: string, standing: TrustStanding): Unusable | null {
+function untrusted(subject: string, standing: TrustState): Unusable | null {
   if (standing === "trusted") return null;
   const detail = standing === "changed" ? "it has changed since it was trusted" : "it is not trusted";
   return { detail, hint: `read it (\`orgate skills show\`), then \`orgate trust add ${escapeHidden(subject)}\`` };
 }
 
 /** For every agent of the project: each takes what it asks for. */
-export function equipmentOf(
-  place: TrustPlace,
+export function toProjectResources(
+  place: TrustFolders,
   trusted: Trusted,
   skills: readonly ProjectSkill[],
   servers: Pick<ProjectResources, "servers" | "unusableServers">,
@@ -118,7 +118,7 @@ export function equipmentOf(
   const instructions: ProjectText[] = [];
   const warnings: string[] = [];
   for (const found of projectInstructions(place, sha256)) {
-    const standing = standingOf(found.subject, found.kind === "readable" ? found.digest : null, trusted);
+    const standing = findTrustState(found.subject, found.kind === "readable" ? found.digest : null, trusted);
     if (found.kind === "readable" && standing === "trusted") instructions.push({ file: found.subject, text: found.text });
     else warnings.push(warning(found, standing));
   }
@@ -133,7 +133,7 @@ export function equipmentOf(
   };
 }
 
-function warning(found: ReturnType<typeof projectInstructions>[number], standing: TrustStanding): string {
+function warning(found: ReturnType<typeof projectInstructions>[number], standing: TrustState): string {
   const file = escapeHidden(found.subject);
   if (found.kind === "unreadable") return `${file} of this project cannot be used: ${found.detail}`;
   const why = standing === "changed" ? "has changed since it was trusted" : "is not trusted";
@@ -141,5 +141,5 @@ function warning(found: ReturnType<typeof projectInstructions>[number], standing
 }
 
 /** Who uses which, for people. */
-export const usersOf = (name: string, agents: readonly Agent[]): readonly string[] =>
+export const findSkillUsers = (name: string, agents: readonly Agent[]): readonly string[] =>
   agents.filter(({ skills, missing }) => skills.some((s) => s.name === name) || missing.some((m) => m.skill === name)).map((a) => a.name);

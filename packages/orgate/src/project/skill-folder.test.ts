@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { FaultError } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { readFolder, readSkill, skillFrom } from "./skill-folder.ts";
+import { readFolder, readSkill, toSkill } from "./skill-folder.ts";
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "orgate-skill-")));
 afterAll(() => rmSync(base, { recursive: true }));
@@ -42,7 +42,7 @@ test("K-1 a folder is its SKILL.md and the texts beside it; what is no text is p
     ["logo.png", 4, null],
     ["ref/limits.md", 5, "fifty"],
   ]);
-  expect(skillFrom(root, found, [])).toMatchObject({
+  expect(toSkill(root, found, [])).toMatchObject({
     kind: "skill",
     skill: { name: "mail", files: { "ref/limits.md": "fifty" }, labels: [] },
   });

@@ -28,14 +28,14 @@ import {
   skillName,
   UNTRUSTED,
 } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { isBelow, readBytes, realPath } from "../files/text-file.ts";
-import { errorMessage } from "../node/error-message.ts";
 
 const SKILL_FILE = "SKILL.md";
 /** As others write it. */
 const LOWER_FILE = "skill.md";
-/** What a folder calls its text. */
-export const skillFileOf = (files: ReadFolderFiles["files"]): string =>
+/** Path of a skill's text inside its folder. */
+export const findSkillFile = (files: ReadFolderFiles["files"]): string =>
   !files.has(SKILL_FILE) && files.has(LOWER_FILE) ? LOWER_FILE : SKILL_FILE;
 const MAX_FILE = 256 * 1024;
 const MAX_FOLDER = 2 * 1024 * 1024;
@@ -73,7 +73,7 @@ export function readFolder(folder: string, within: string, hash: Hash): ReadFold
       total += bytes.length;
       if (total > MAX_FOLDER) throw new Error(`it holds more than ${MAX_FOLDER} bytes`);
       if (files.size >= MAX_SKILL_FILES) throw new Error(`it holds more than ${MAX_SKILL_FILES} files`);
-      files.set(inner, { bytes: bytes.length, text: textOf(bytes) });
+      files.set(inner, { bytes: bytes.length, text: decodeText(bytes) });
       digests[inner] = digest(createHash("sha256").update(bytes).digest("hex"));
     }
   };
@@ -89,7 +89,7 @@ function read(file: string, name: string): Uint8Array {
   }
 }
 
-function textOf(bytes: Uint8Array): string | null {
+function decodeText(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -98,15 +98,15 @@ function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-export type FromFolder = Readonly<
+export type SkillOfFolder = Readonly<
   | { kind: "skill"; skill: Skill; about: SkillAbout }
   | { kind: "bad"; line: number | null; column: number | null; detail: string; hint: string }
 >;
 
 /** `labels` is what its texts carry. */
-export function skillFrom(folder: string, { files }: Pick<ReadFolderFiles, "files">, labels: readonly string[]): FromFolder {
-  const bad = (detail: string, hint: string): FromFolder => ({ kind: "bad", line: null, column: null, detail, hint });
-  const file = skillFileOf(files);
+export function toSkill(folder: string, { files }: Pick<ReadFolderFiles, "files">, labels: readonly string[]): SkillOfFolder {
+  const bad = (detail: string, hint: string): SkillOfFolder => ({ kind: "bad", line: null, column: null, detail, hint });
+  const file = findSkillFile(files);
   const own = files.get(file);
   if (own === undefined) return bad(`there is no ${SKILL_FILE} in it`, "see docs/guide/skills.md for what a skill is");
   if (files.has(SKILL_FILE) && files.has(LOWER_FILE))
@@ -144,11 +144,11 @@ export function readSkill(folder: string, { labels = [UNTRUSTED] }: Readonly<{ l
   let called = SKILL_FILE;
   try {
     files = readFolder(real, dirname(real), sha256Digest);
-    called = skillFileOf(files.files);
+    called = findSkillFile(files.files);
   } catch (error) {
     throw bad(null, null, errorMessage(error), "it must be a folder with a SKILL.md");
   }
-  const read = skillFrom(real, files, labels);
+  const read = toSkill(real, files, labels);
   if (read.kind === "bad") throw bad(read.line, read.column, read.detail, read.hint);
   return read.skill;
 }

@@ -1,7 +1,7 @@
 /**
- * What a manifest needs on this machine before its tool can run. A manifest that is well written is not yet one that works.
+ * Requirements of a manifest on this machine before its tool can run. A manifest that is well written is not yet one that works.
  *
- * T-26 a program that is not installed, an executor that is not there and an MCP server that the project does not have are told before a run.
+ * T-26 a program that is not installed, a missing executor and an MCP server that the project does not have are reported before a run.
  */
 import { FaultError } from "@orgate/core";
 import type { FileProblem, ManifestFile } from "@orgate/toolclad";
@@ -16,13 +16,13 @@ import type { ProjectManifests } from "./project-manifests.ts";
 type Place = Readonly<{ root: string; env: Env }>;
 
 /** One problem at most for each manifest that can be read. */
-export const missingNeeds = (
+export const findMissingNeeds = (
   manifests: readonly ManifestFile[],
-  ground: ProjectManifests["ground"],
+  context: ProjectManifests["context"],
   place: Place,
 ): readonly FileProblem[] =>
   manifests.flatMap((manifest) => {
-    const missing = needOf(manifest, ground, place);
+    const missing = findMissingNeed(manifest, context, place);
     if (missing === null) return [];
     const { at, detail, hint } = missing;
     return [{ file: manifest.file, ...findTomlPosition(manifest.text, at), detail, hint, tool: manifest.contract.manifest.tool.name }];
@@ -30,20 +30,24 @@ export const missingNeeds = (
 
 type Missing = Readonly<{ at: readonly string[]; detail: string; hint: string }>;
 
-function needOf({ contract: { manifest } }: ManifestFile, ground: ProjectManifests["ground"], { root, env }: Place): Missing | null {
+function findMissingNeed(
+  { contract: { manifest } }: ManifestFile,
+  context: ProjectManifests["context"],
+  { root, env }: Place,
+): Missing | null {
   const { backend, tool } = manifest;
   switch (backend.kind) {
     case "http":
       return null;
     case "mcp": {
-      const found = serversOf(root, env).find(({ name }) => name === backend.server);
+      const found = findServers(root, env).find(({ name }) => name === backend.server);
       if (found?.kind === "usable") return null;
       const detail = `there is no MCP server \`${backend.server}\`${found === undefined ? "" : ` that can be used: ${found.detail}`}`;
       return { at: ["mcp", "server"], detail, hint: "describe it in .mcp.json, then `orgate mcp trust`" };
     }
     case "executor": {
-      const file = ground.world.places.resolve(backend.file, "be-a-file");
-      const why = file.kind === "refused" ? file.why : programTrouble(file.absolute, root, PROGRAM_PATH);
+      const file = context.world.places.resolve(backend.file, "be-a-file");
+      const why = file.kind === "refused" ? file.why : whyNoProgram(file.absolute, root, PROGRAM_PATH);
       return why === null
         ? null
         : { at: ["tool", "executor"], detail: `\`${backend.file}\` ${why}`, hint: "see that it is there and may be executed" };
@@ -53,7 +57,7 @@ function needOf({ contract: { manifest } }: ManifestFile, ground: ProjectManifes
       const name = pieces.map((piece) => (piece.kind === "text" ? piece.text : "")).join("");
       if (name === "" || pieces.some(({ kind }) => kind !== "text")) return null; // an argument says which
       const path = tool.orgate.sandbox === "none" ? (env["PATH"] ?? PROGRAM_PATH) : PROGRAM_PATH;
-      const why = programTrouble(name, root, path);
+      const why = whyNoProgram(name, root, path);
       return why === null
         ? null
         : { at: ["command", "template"], detail: `\`${name}\` ${why}`, hint: "install it, or name another program" };
@@ -61,14 +65,14 @@ function needOf({ contract: { manifest } }: ManifestFile, ground: ProjectManifes
   }
 }
 
-const programTrouble = (name: string, root: string, path: string): string | null =>
+const whyNoProgram = (name: string, root: string, path: string): string | null =>
   findProgram(name, root, path) !== null
     ? null
     : name.includes("/")
       ? "is no program on this machine"
       : `is not installed (looked in ${path})`;
 
-function serversOf(root: string, env: Env) {
+function findServers(root: string, env: Env) {
   try {
     return mcpServers({ root, home: orgateHome(env) }, sha256).servers;
   } catch (error) {

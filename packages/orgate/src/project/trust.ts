@@ -1,15 +1,15 @@
 /**
- * What a project brings along that could steer an agent: `AGENTS.md`, skills, MCP servers. Each needs trust on first use, pinned by digest.
+ * Resources of a project that could steer an agent: `AGENTS.md`, skills, MCP servers. Each needs trust on first use, pinned by digest.
  *
- * A-5 what is not trusted, or is no longer what was trusted, is not used.
+ * A-5 a resource that is not trusted, or has changed since it was, is not used.
  */
 
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type Digest, digestJson, type Entry, type Hash, type JournalEvent, type Principal, skillName } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { isBelow, readTextFile, realPath } from "../files/text-file.ts";
 import { MCP_FILE, readMcpFile } from "../mcp/mcp-file.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { type ReadFolderFiles, readFolder } from "./skill-folder.ts";
 
 export const INSTRUCTIONS = "AGENTS.md";
@@ -23,15 +23,15 @@ export type Candidate = Readonly<
 >;
 
 /** Where to look. `from` is the working folder; `skillsHome` the person's own skills, null where the project does not want them. */
-export type TrustPlace = Readonly<{ root: string; from: string; skillsHome: string | null }>;
+export type TrustFolders = Readonly<{ root: string; from: string; skillsHome: string | null }>;
 
-/** All that there is to trust in a project, by name. `known`: what was trusted from another working folder is looked at too. */
-export function trustCandidates(place: TrustPlace, hash: Hash, known: Iterable<string> = []): readonly Candidate[] {
+/** All that there is to trust in a project, by name. `known`: subjects trusted from another working folder are read too. */
+export function trustCandidates(place: TrustFolders, hash: Hash, known: Iterable<string> = []): readonly Candidate[] {
   const files = new Set([...instructionFiles(place), ...[...known].filter((subject) => isInstructions(subject, place.root))]);
   return [
-    ...[...files].flatMap((file) => textIn(place.root, file, hash) ?? []),
+    ...[...files].flatMap((file) => readInstructions(place.root, file, hash) ?? []),
     ...skillFolders(place, hash),
-    ...servers(place.root, hash),
+    ...listServers(place.root, hash),
   ].map((found): Candidate => {
     const { subject } = found;
     return found.kind === "readable"
@@ -45,11 +45,11 @@ export function trustCandidates(place: TrustPlace, hash: Hash, known: Iterable<s
 export type FoundText = Candidate & Readonly<{ kind: "readable"; text: string } | { kind: "unreadable" }>;
 
 /** The project's own instructions, from its folder down to the working folder. */
-export const projectInstructions = (place: TrustPlace, hash: Hash): readonly FoundText[] =>
-  instructionFiles(place).flatMap((file) => textIn(place.root, file, hash) ?? []);
+export const projectInstructions = (place: TrustFolders, hash: Hash): readonly FoundText[] =>
+  instructionFiles(place).flatMap((file) => readInstructions(place.root, file, hash) ?? []);
 
 /** From the project's folder down, as subjects. */
-function instructionFiles({ root, from }: TrustPlace): readonly string[] {
+function instructionFiles({ root, from }: TrustFolders): readonly string[] {
   const files = [INSTRUCTIONS];
   for (let folder = from; isBelow(folder, root); folder = dirname(folder))
     files.splice(1, 0, `${relative(root, folder).replaceAll(sep, "/")}/${INSTRUCTIONS}`);
@@ -59,10 +59,10 @@ function instructionFiles({ root, from }: TrustPlace): readonly string[] {
 const isInstructions = (subject: string, root: string): boolean =>
   subject.endsWith(`/${INSTRUCTIONS}`) && !subject.startsWith("~") && isBelow(join(root, subject), root);
 
-function textIn(root: string, file: string, hash: Hash): FoundText | null {
+function readInstructions(root: string, file: string, hash: Hash): FoundText | null {
   const path = join(root, file);
   const real = realPath(path);
-  if (real === null && !namesIn(dirname(path)).includes(INSTRUCTIONS)) return null;
+  if (real === null && !listNames(dirname(path)).includes(INSTRUCTIONS)) return null;
   const unreadable = (detail: string): FoundText => ({ subject: file, kind: "unreadable", detail });
   if (real === null || !isBelow(real, realPath(root) ?? root)) return unreadable("it is no readable text file of the project");
   try {
@@ -76,7 +76,7 @@ function textIn(root: string, file: string, hash: Hash): FoundText | null {
 // ── skills ──
 
 /** The folders that skills lie in, whether they are there or not. */
-export const skillPlaces = ({ root, skillsHome }: Pick<TrustPlace, "root" | "skillsHome">): readonly string[] => [
+export const listSkillPlaces = ({ root, skillsHome }: Pick<TrustFolders, "root" | "skillsHome">): readonly string[] => [
   ...SKILLS.map((place) => join(root, place)),
   ...(skillsHome === null ? [] : [skillsHome]),
 ];
@@ -87,25 +87,31 @@ export type FoundFolder = Readonly<{ subject: string; name: string; folder: stri
 
 /** `wanted`: only those of these names are read; null for all. */
 export function skillFolders(
-  { root, skillsHome }: TrustPlace,
+  { root, skillsHome }: TrustFolders,
   hash: Hash,
   wanted: ReadonlySet<string> | null = null,
 ): readonly FoundFolder[] {
   const isWanted = (name: string): boolean => wanted?.has(skillName(name)) ?? true;
-  const own = SKILLS.flatMap((place) => foldersIn(join(root, place), place, realPath(root) ?? root, hash, isWanted));
-  if (skillsHome === null) return own;
-  return [...own, ...foldersIn(skillsHome, HOME_SKILLS, realPath(skillsHome) ?? skillsHome, hash, isWanted)];
+  const places: readonly SkillPlace[] = [
+    ...SKILLS.map((place) => ({ parent: join(root, place), place, within: root })),
+    ...(skillsHome === null ? [] : [{ parent: skillsHome, place: HOME_SKILLS, within: skillsHome }]),
+  ];
+  return places.flatMap((place) => listSkillFolders(place, hash, isWanted));
 }
 
-function foldersIn(parent: string, place: string, within: string, hash: Hash, isWanted: (name: string) => boolean): readonly FoundFolder[] {
-  return namesIn(parent)
+/** `place` is the folder as subjects name it; nothing outside `within` is read. */
+type SkillPlace = Readonly<{ parent: string; place: string; within: string }>;
+
+function listSkillFolders({ parent, place, within }: SkillPlace, hash: Hash, isWanted: (name: string) => boolean): readonly FoundFolder[] {
+  const real = realPath(within) ?? within;
+  return listNames(parent)
     .filter(isWanted)
     .flatMap((name): readonly FoundFolder[] => {
       const folder = join(parent, name);
       if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
       const found = { subject: `${place}/${skillName(name)}`, name: skillName(name), folder };
       try {
-        return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
+        return [{ ...found, kind: "readable", ...readFolder(folder, real, hash) }];
       } catch (error) {
         return [{ ...found, kind: "unreadable", detail: errorMessage(error) }];
       }
@@ -115,8 +121,8 @@ function foldersIn(parent: string, place: string, within: string, hash: Hash, is
 // ── MCP servers ──
 
 /** Each server by itself, as `.mcp.json` has it. */
-function servers(root: string, hash: Hash): readonly Candidate[] {
-  if (!namesIn(root).includes(MCP_FILE)) return [];
+function listServers(root: string, hash: Hash): readonly Candidate[] {
+  if (!listNames(root).includes(MCP_FILE)) return [];
   try {
     return readMcpFile(join(root, MCP_FILE)).map(({ name, entry }) => ({
       subject: `mcp:${name}`,
@@ -128,7 +134,7 @@ function servers(root: string, hash: Hash): readonly Candidate[] {
   }
 }
 
-function namesIn(folder: string): readonly string[] {
+function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder).sort();
   } catch {
@@ -151,10 +157,10 @@ export function foldTrust(entries: Iterable<Pick<Entry, "at"> & { readonly event
   return trusted;
 }
 
-export type TrustStanding = "trusted" | "changed" | "untrusted" | "gone";
+export type TrustState = "trusted" | "changed" | "untrusted" | "gone";
 
 /** `gone`: trusted once, and no longer there. */
-export function standingOf(subject: string, now: Digest | null, trusted: Trusted): TrustStanding {
+export function findTrustState(subject: string, now: Digest | null, trusted: Trusted): TrustState {
   const given = trusted.get(subject);
   if (given === undefined) return "untrusted";
   if (now === null) return "gone";

@@ -16,7 +16,7 @@ import {
 } from "@orgate/core";
 import { withModel } from "../models/named-model.ts";
 import { sha256 } from "../node/crypto.ts";
-import { mustHaveSkills } from "../project/agent-settings.ts";
+import { assertAgentComplete } from "../project/agent-settings.ts";
 import { withFreshKeys } from "../store/keyring.ts";
 import type { Family } from "./ports/delegates.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
@@ -36,7 +36,7 @@ export type ComposeParts = Readonly<{
 
 export function compose(agent: Agent, parts: ComposeParts): Composed {
   const { place, gate, watch, outside = NODE, family = NO_CHILDREN, middleware = agent.middleware } = parts;
-  mustHaveSkills(agent);
+  assertAgentComplete(agent);
   const tools = toolbox(listAgentTools(agent), sha256);
   const ports: Ports = {
     model: outside.model(agent),

@@ -59,7 +59,7 @@ function called(on: object, path: string, args: readonly unknown[]): unknown {
   return Reflect.apply(found, self, [...args]);
 }
 
-/** What it throws, rejects with, or ends its iteration with. */
+/** The error that a call throws, rejects with, or ends its iteration with. */
 async function thrown(call: () => unknown): Promise<unknown> {
   try {
     const came = await call();

@@ -77,7 +77,7 @@ const no =
 /** A reply with a call, up to the middle of what comes after the call's first words. */
 const half = (wire: WireFormat): string => wire.stream(CALLING).slice(0, wire.stream(CALLING).lastIndexOf("look_up"));
 
-/** What broke off may have been paid for: it is asked for twice more. What was refused costs nothing: four times more. */
+/** A reply that broke off may have been paid for: two more tries. A refused request costs nothing: four more. */
 type Fault = Readonly<{ name: string; answer: (wire: WireFormat) => Answer; cause: object; told: string; tries: number; options?: object }>;
 
 const AGAIN: readonly Fault[] = [

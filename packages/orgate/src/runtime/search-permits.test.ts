@@ -1,4 +1,4 @@
-/** What a search shows is what the policies would let be shown by name: decided by real policies, in a real session. */
+/** A search shows only what the policies would permit by name: decided by real policies, in a real session. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

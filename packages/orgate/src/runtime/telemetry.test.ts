@@ -119,7 +119,7 @@ test("W-31 a collector that refuses, is not there, or is not asked for holds nob
   await nobody.close();
 });
 
-/** What OpenTelemetry's conventions for generative AI (1.37 and later) require of each kind; `failed`: where the operation ended in an error. */
+/** Attributes that OpenTelemetry's conventions for generative AI (1.37 and later) require of each kind; `failed`: where the operation ended in an error. */
 const REQUIRED: Readonly<Record<string, Readonly<{ kind: number; always: readonly string[]; failed: readonly string[] }>>> = {
   invoke_agent: {
     kind: 1,

@@ -1,5 +1,5 @@
 /**
- * What a project declares, wherever it stands: `orgate.toml`, agents in TypeScript and TOML, `.symbi` files. Everything that can be wrong with it is told
+ * Declarations of a project, wherever they stand: `orgate.toml`, agents in TypeScript and TOML, `.symbi` files. Every mistake is reported
  * with its place, before anything is opened.
  */
 import { relative } from "node:path";

@@ -1,4 +1,4 @@
-/** What changes something, sent more than once: at the same time, later, after a crash, and with another request under the same key. */
+/** Changing requests sent more than once: at the same time, later, after a crash, and with another request under the same key. */
 import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

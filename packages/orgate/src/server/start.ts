@@ -35,7 +35,7 @@ export type CoordinatorOptions = Readonly<{
   log?: Log;
   /** Sessions driven at once. */
   atOnce?: number;
-  /** How long a wish may take to become an entry before its sender is told that it waits. */
+  /** How long an intent may take to become an entry before its sender learns that it waits. */
   waitMs?: number;
   /** Schedules are fired here; without it they are only shown. */
   declares?: Declares;
@@ -45,7 +45,7 @@ export type CoordinatorOptions = Readonly<{
   more?(front: OperationContext, operations: OperationExecutor): Readonly<{ handlers?: OperationHandlers; talks?: SocketProtocols }>;
 }>;
 
-/** What the project's files say, on whose word. */
+/** Declarations of the project's files, and the person they run as. */
 export type Declares = Readonly<{
   schedules: readonly Declared[];
   webhooks: readonly Webhook[];

@@ -73,7 +73,7 @@ const OWNERS_ACTS: Readonly<Record<UserAct["kind"], UserAct>> = {
   "manage-keys": { kind: "manage-keys" },
   trust: { kind: "trust" },
 };
-/** What a stranger may do is about their own session and their own approval request. */
+/** A stranger may act only on their own session and their own approval request. */
 const OWN = ["say", "steer", "cancel", "close", "withdraw"];
 
 const OWNER = { name: "new", user: "ann" };

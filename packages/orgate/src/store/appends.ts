@@ -7,6 +7,7 @@ import {
   type Digest,
   type Epoch,
   epoch,
+  errorMessage,
   type Fault,
   FaultError,
   isFault,
@@ -16,7 +17,6 @@ import {
   type StreamId,
   seq,
 } from "@orgate/core/vocab";
-import { errorMessage } from "../node/error-message.ts";
 import type { Inbox } from "./inbox.ts";
 import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
 import { Sealer, type StreamPositions, sumMoves } from "./sealer.ts";

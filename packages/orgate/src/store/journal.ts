@@ -9,9 +9,17 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Head, Journal, OpenUnknowns, Records, SealPorts, Trust } from "@orgate/core/journal";
-import { FaultError, type KeyId, type Seq, type SessionId, type Sign, type StreamId, type WriterId } from "@orgate/core/vocab";
+import {
+  errorMessage,
+  FaultError,
+  type KeyId,
+  type Seq,
+  type SessionId,
+  type Sign,
+  type StreamId,
+  type WriterId,
+} from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
-import { errorMessage } from "../node/error-message.ts";
 import { assertTrusted, SqliteJournal } from "./appends.ts";
 import { findHolder, findHolders, type Holder, isHolderAlive } from "./holders.ts";
 import { type Inbox, openInbox } from "./inbox.ts";
@@ -34,7 +42,7 @@ import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
 import { type Erased, missingKey, openWriter } from "./sqlite/writer.ts";
 
 export type StoreOptions = Readonly<{
-  /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */
+  /** `journal.db`, `writers/` and `blobs/` lie in it. Created when missing. */
   directory: string;
   /** Keys the addresses of blobs, so that equal texts of two projects cannot be matched. */
   blobKey: string | Uint8Array;
@@ -78,7 +86,7 @@ export type Store = Omit<ReadStore, "journal"> &
     tally(): readonly Tally[];
     /** One entry as it is stored, with its commit. */
     stored(stream: StreamId, place: Seq): StoredPlace | null;
-    /** Rejects unless the journal takes what is written, as far as can be told without writing to it. */
+    /** Rejects unless the journal takes writes, as far as is known without writing to it. */
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;

@@ -59,7 +59,7 @@ const isGood = (records: Records, root: string): boolean =>
   verify({ records, root, ports: { ...checks, hash: sha256 }, head: null, progress: () => {}, torn: null }).firstBad === null;
 const kindsOf = (records: Records): string[] => [...records.entries(KEYS)].map((e) => e.kind);
 
-/** What a fault says, or what was returned when there was none. */
+/** A fault's message, or the returned value when there was none. */
 function faultOf(act: () => unknown): string {
   try {
     return `no fault: ${String(act())}`;

@@ -21,7 +21,7 @@ export type ViewCase = Readonly<{
   hidden: readonly string[];
 }>;
 
-/** What an item is, in one line. */
+/** An item in one line. */
 export function itemLine(item: ViewItem): string {
   switch (item.kind) {
     case "said":

@@ -169,13 +169,18 @@ const BY_VERDICT: Readonly<Record<Verdict["kind"], CallStatus>> = {
 };
 
 function decided(ground: ViewBuilder, { id, action, verdict }: Of<"gate.decided">): void {
-  const doing = toCallSubject(action);
+  const doing = toCallSubject(action) ?? null; // undefined: a kind of action that only a newer version knows
   if (doing === null) return;
   ground.touched.set(id, doing.resource);
   const verdictShown = verdictView(verdict, ground.entry.seq);
   const edit = doing.args === null ? null : editView(callItem(ground, id)?.tool ?? "", doing.args, null);
   const args = doing.args === null ? {} : { ...argsShown(doing.args, ""), ...(edit === null ? {} : { edit }) }; // as middleware or a person changed them
-  setCall(ground, id, { ...args, verdict: verdictShown, resource: resourceText(doing.resource), status: BY_VERDICT[verdict.kind] });
+  setCall(ground, id, {
+    ...args,
+    verdict: verdictShown,
+    resource: resourceText(doing.resource),
+    status: BY_VERDICT[verdict.kind] ?? "proposed",
+  });
   if (verdict.kind === "deny") closeCall(ground, id, "denied", { result: verdictShown.reason });
 }
 

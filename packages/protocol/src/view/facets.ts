@@ -53,6 +53,6 @@ function own(e: JournalEvent): readonly string[] {
     case "grant.given":
       return [...person(e.by), ...policies(e.policies), facetTerm("tool", e.tool), facetTerm("agent", e.agent)];
     default:
-      return "by" in e && typeof e.by === "object" ? person(e.by) : [];
+      return "by" in e && typeof e.by === "object" && e.by !== null ? person(e.by) : [];
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { SessionSummary } from "@orgate/core/journal";
-import { type Entry, isSessionStream, type Millis, oneLine, type SessionId } from "@orgate/core/vocab";
+import { type Entry, isSessionStream, type JournalEvent, type Millis, oneLine, type SessionId } from "@orgate/core/vocab";
 import { addCounts, listUsage, NO_USAGE_COUNTS, sumByHour, type UsageCounts, type UsageRow } from "./usage.ts";
 
 export type RunningTurn = Readonly<{ session: SessionId; agent: string; turn: number; since: Millis; doing: string; waits: boolean }>;
@@ -52,11 +52,6 @@ export function createFleetFold(agents: readonly string[], sessions: readonly Kn
         waits: state === "waiting",
       });
   }
-  const set = (session: SessionId, change: Partial<RunningTurn>): void => {
-    const turn = turns.get(session);
-    if (turn !== undefined) turns.set(session, { ...turn, ...change });
-  };
-
   function add({ stream: session, at, event: e }: Entry): void {
     if (e.kind === "content.erased" && isSessionStream(e.stream)) turns.delete(e.stream); // it cannot go on
     if (!isSessionStream(session)) return;
@@ -69,32 +64,11 @@ export function createFleetFold(agents: readonly string[], sessions: readonly Kn
       const row = more.get(key) ?? { hour: used.hour, agent, model: used.model, ...NO_USAGE_COUNTS };
       more.set(key, { ...row, ...addCounts(row, used.counts) });
     }
-    switch (e.kind) {
-      case "turn.started":
-        turns.set(session, { session, agent, turn: e.turn, since: at, doing: "begins", waits: false });
-        return;
-      case "model.asked":
-        set(session, { doing: `asks ${e.model}`, waits: false });
-        return;
-      case "act.started":
-        set(session, { doing: oneLine(`runs ${e.tool}`, 60), waits: false });
-        return;
-      case "child.opened":
-        set(session, { doing: oneLine(`delegates to ${e.agent}`, 60) });
-        return;
-      case "approval.asked":
-        set(session, { doing: "waits for a person", waits: true });
-        return;
-      case "approval.answered":
-      case "approval.expired":
-        set(session, { doing: "goes on", waits: false });
-        return;
-      case "turn.ended":
-      case "session.closed":
-        turns.delete(session);
-        return;
-      default: // the others are seen in the session itself
-    }
+    const turn = turns.get(session);
+    const progress = turnProgress(e);
+    if (e.kind === "turn.started") turns.set(session, { session, agent, turn: e.turn, since: at, doing: "begins", waits: false });
+    else if (e.kind === "turn.ended" || e.kind === "session.closed") turns.delete(session);
+    else if (turn !== undefined && progress !== null) turns.set(session, { ...turn, ...progress });
   }
 
   function view(now: Millis, halts: Halts): FleetView {
@@ -118,6 +92,25 @@ export function createFleetFold(agents: readonly string[], sessions: readonly Kn
     };
   }
   return { add, view };
+}
+
+/** Null: the entry changes nothing that the fleet shows of a running turn. */
+function turnProgress(e: JournalEvent): Partial<RunningTurn> | null {
+  switch (e.kind) {
+    case "model.asked":
+      return { doing: `asks ${e.model}`, waits: false };
+    case "act.started":
+      return { doing: oneLine(`runs ${e.tool}`, 60), waits: false };
+    case "child.opened":
+      return { doing: oneLine(`delegates to ${e.agent}`, 60) };
+    case "approval.asked":
+      return { doing: "waits for a person", waits: true };
+    case "approval.answered":
+    case "approval.expired":
+      return { doing: "goes on", waits: false };
+    default:
+      return null;
+  }
 }
 
 type Open = Readonly<{ agent: string; turns: readonly RunningTurn[]; isHalted(turn: RunningTurn): boolean }>;

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { itemLine, spanLine, VIEW_CASES } from "../testing/view-cases.ts";
 import * as j from "../testing/view-journals.ts";
 import { answeredText, findSettledApproval } from "./approvals.ts";
+import { listFacets } from "./facets.ts";
 import {
   buildSessionView,
   buildTimeline,
@@ -13,6 +14,7 @@ import {
   createFleetFold,
   createNarrator,
   createSessionFold,
+  createTimelineFold,
   createTimeScale,
   listUsage,
   policyRef,
@@ -153,6 +155,63 @@ test("V-3 an entry that is erased, or of a kind from a newer version, is named i
     "notice warn: erased on request",
     "notice warn: an entry of a kind that this version does not know: cheese.made",
   ]);
+});
+
+const UNKNOWN_EVENTS: readonly unknown[] = [
+  { kind: "cheese.made", by: null, agent: null, parts: null, labels: null },
+  { kind: "act.started-by-hand", call: 7 },
+  { kind: "constructor" },
+  { kind: "__proto__" },
+  {},
+];
+
+test.each(UNKNOWN_EVENTS)("every view of an entry of an unknown kind goes on, and the narrator names it: %j", (event) => {
+  const [opening] = j.journalOf([0, j.opened()]);
+  const strange = { stream: j.VIEWED, seq: seq(2), at: millis(j.START), event: event as JournalEvent } satisfies Entry;
+  const narrate = createNarrator();
+  const fleet = createFleetFold([], [], []);
+  const timeline = createTimelineFold();
+  const session = createSessionFold(j.VIEWED);
+  for (const entry of [opening as Entry, strange]) {
+    fleet.add(entry);
+    timeline.add(entry);
+    session.add(entry);
+  }
+  const text = `an entry of a kind that this version does not know: ${String(Object(event).kind)}`;
+  expect(narrate(strange)).toEqual([{ mark: "?", tone: "warn", text, more: [], live: false }]);
+  expect(session.view.items.map(itemLine)).toEqual([`notice warn: ${text}`]);
+  expect(fleet.view(millis(j.START), []).agents).toEqual([]);
+  expect(timeline.view.seq).toBe(2);
+  expect(listUsage(strange, () => null)).toBeNull();
+  expect(listFacets(strange, "ada")).toEqual([`kind:${String(Object(event).kind)}`, "agent:ada"]);
+});
+
+test("a kind inside an event that only a newer version knows stops no view", () => {
+  const withNewerKinds = (value: unknown, isTop: boolean): readonly unknown[] => {
+    if (typeof value !== "object" || value === null) return [];
+    const fields = Object.entries(value);
+    const own = !isTop && Object.hasOwn(value, "kind") ? [{ ...value, kind: "newer" }] : [];
+    const inner = fields.flatMap(([key, field]) => withNewerKinds(field, false).map((one) => withField(value, key, one)));
+    return [...own, ...inner];
+  };
+  const withField = (value: object, key: string, field: unknown): unknown =>
+    Array.isArray(value) ? value.with(Number(key), field) : { ...value, [key]: field };
+  let count = 0;
+  for (const { entries } of VIEW_CASES)
+    for (const [i, entry] of entries.entries())
+      for (const event of withNewerKinds(entry.event, true)) {
+        const changed = entries.with(i, { ...entry, event: event as JournalEvent });
+        const narrate = createNarrator();
+        const fleet = createFleetFold([], [], []);
+        for (const one of changed) {
+          for (const { text } of narrate(one)) expect(typeof text).toBe("string");
+          fleet.add(one);
+        }
+        expect(buildSessionView(j.VIEWED, changed).seq).toBe(changed.at(-1)?.seq);
+        expect(buildTimeline(changed).seq).toBe(changed.at(-1)?.seq);
+        count += 1;
+      }
+  expect(count).toBeGreaterThan(100);
 });
 
 test("V-3 folding costs as much per entry late as early", () => {

@@ -12,16 +12,11 @@ export { countMissing, findQuorum, policyRef, quorumText } from "./items.ts";
 export { type Line, resourceText } from "./lines/line.ts";
 export { createNarrator } from "./lines/narrator.ts";
 export { filesText } from "./lines/session-lines.ts";
+export type { PreviewOf } from "./preview.ts";
 export { scheduleLine, timeText, whenText } from "./schedules.ts";
-export {
-  buildSessionView,
-  createSessionFold,
-  type PreviewOf,
-  type SessionFold,
-  tokenCountText,
-  tokensText,
-} from "./session.ts";
+export { buildSessionView, createSessionFold, type SessionFold } from "./session.ts";
 export * from "./text-width.ts";
 export * from "./timeline.ts";
+export { tokenCountText, tokensText } from "./tokens-text.ts";
 export type { Tone } from "./tone.ts";
 export * from "./usage.ts";

@@ -50,7 +50,7 @@ export type VerdictView = Readonly<{
 export const verdictView = (verdict: Verdict, seq: Seq): VerdictView => ({
   kind: verdict.kind,
   policies: verdict.because.map(policyRef),
-  reason: escapeHidden(verdictReason(verdict)),
+  reason: escapeHidden(verdictReason(verdict) ?? ""), // none of a kind that only a newer version knows
   by: verdict.kind === "deny" ? verdict.by : null,
   seq,
 });

@@ -7,37 +7,30 @@
  * V-3 what the gate withholds is in no view until it is let through: no text of it, nor previews.
  */
 import {
-  type Attachment,
   actionKind,
   addUsage,
-  type CallId,
   ENDINGS,
   type Entry,
   escapeHidden,
-  escapeHiddenLines,
-  fileLine,
-  type HistoryMessage,
   isEventKind,
   type JournalEvent,
   type Label,
   millis,
   type Part,
-  type Preview,
   principalName,
   type SessionId,
   seq,
-  totalTokens,
 } from "@orgate/core/vocab";
-import { type CallEvent, dropCall, foldCall, foldProposal, toCallItem } from "./calls.ts";
-import { MAX_SAID, type SaidItem, type SessionView, shownText, type TurnTotals } from "./items.ts";
-import type { Line } from "./lines/line.ts";
+import { type CallEvent, dropCall, foldCall, foldProposal } from "./calls.ts";
+import { MAX_SAID, type SessionView, shownText, type TurnTotals } from "./items.ts";
+import { type Line, unknownKindLine } from "./lines/line.ts";
 import { createNarrator } from "./lines/narrator.ts";
+import { foldPreview, type PreviewOf } from "./preview.ts";
 import { foldQuestion, type QuestionEvent, withdraw } from "./questions.ts";
+import { foldEarlier, pushSaid } from "./said.ts";
 import { callItem, NO_TOTALS, newView, push, replace, setCall, toPlacement, type ViewBuilder } from "./shared.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
-export type PreviewOf = Readonly<{ iteration: number; attempt: number; preview: Preview }>;
-
 export type SessionFold = Readonly<{
   /** Grows in place: whoever shows it looks again after each entry. */
   view: SessionView;
@@ -73,11 +66,7 @@ export function createSessionFold(session: SessionId): SessionFold {
       view.lastAt = entry.at;
       if (!isEventKind(entry.event.kind)) {
         view.unread += 1;
-        return notice({
-          mark: "?",
-          tone: "warn",
-          text: `an entry of a kind that this version does not know: ${escapeHidden(String(Object(entry.event).kind))}`,
-        });
+        return notice(unknownKindLine(entry.event));
       }
       const [line] = narrate(entry);
       fold(ground, entry.event);
@@ -160,10 +149,10 @@ function fold(ground: ViewBuilder, e: JournalEvent): void {
       return;
     case "input.steered":
       withdraw(ground, (action) => actionKind(action) === "respond");
-      said(ground, { how: "steered", by: principalName(e.by), text: e.text, files: e.files });
+      pushSaid(ground, { how: "steered", by: principalName(e.by), text: e.text, files: e.files });
       return;
     case "input.queued":
-      said(ground, { how: "queued", by: principalName(e.by), text: e.text, files: e.files });
+      pushSaid(ground, { how: "queued", by: principalName(e.by), text: e.text, files: e.files });
       return;
     case "model.asked":
       view.iteration = e.iteration;
@@ -244,55 +233,7 @@ function opened(ground: ViewBuilder, e: Of<"session.opened">): void {
   view.parent = e.parent?.session ?? null;
   view.openedAt = entry.at;
   view.labels = e.labels.map(shownLabel);
-  for (const [i, one] of e.history.entries()) earlier(ground, one, i);
-}
-
-/** What was said before this session: calls and their results are one card here too. */
-function earlier(ground: ViewBuilder, one: HistoryMessage, i: number): void {
-  const place = toPlacement(ground, `earlier:${i}`);
-  switch (one.role) {
-    case "user":
-    case "note": {
-      said(ground, { how: "earlier", by: one.role, text: one.text, files: one.role === "user" ? (one.files ?? []) : [] }, `earlier:${i}`);
-      return;
-    }
-    case "assistant":
-      if (one.text !== "")
-        push(ground, {
-          kind: "reply",
-          ...place,
-          turn: 0,
-          iteration: 0,
-          text: shownText(one.text, MAX_SAID).text,
-          withheld: false,
-          model: "",
-        });
-      for (const call of one.calls ?? []) {
-        const id = `earlier:${call.id}` as CallId; // no call of this session has such an id
-        push(ground, {
-          ...toCallItem(ground, { key: `call:${id}`, call: id, tool: call.tool, turn: 0 }, null, call.text),
-          status: "dropped",
-        });
-      }
-      return;
-    case "tool": {
-      const shown = shownText(one.text);
-      setCall(ground, `earlier:${one.id}`, { status: one.isError ? "failed" : "done", result: shown.text, cut: shown.cut });
-      return;
-    }
-  }
-}
-
-type Spoken = Readonly<{ how: SaidItem["how"]; by: string; text: string; files: readonly Attachment[] }>;
-function said(ground: ViewBuilder, { how, by, text, files }: Spoken, key = `said:${ground.entry.seq}`): void {
-  push(ground, {
-    kind: "said",
-    ...toPlacement(ground, key),
-    how,
-    by: escapeHidden(by),
-    text: shownText(text, MAX_SAID).text,
-    files: files.map((file) => escapeHidden(fileLine(file))),
-  });
+  for (const [i, one] of e.history.entries()) foldEarlier(ground, one, i);
 }
 
 function started(ground: ViewBuilder, e: Of<"turn.started">): void {
@@ -302,7 +243,7 @@ function started(ground: ViewBuilder, e: Of<"turn.started">): void {
   ground.isTold = false;
   ground.withheld = [];
   view.turns.push({ turn: e.turn, seq: entry.seq, startedAt: entry.at, endedAt: null, ending: null, totals: NO_TOTALS });
-  said(ground, { how: "turn", by: principalName(e.by), text: e.input, files: e.files });
+  pushSaid(ground, { how: "turn", by: principalName(e.by), text: e.input, files: e.files });
 }
 
 function replied(ground: ViewBuilder, e: Of<"model.replied">): void {
@@ -409,37 +350,3 @@ function count(view: SessionView, set: Partial<TurnTotals>, used: Of<"model.repl
   view.turns[last] = { ...turn, totals: { ...totals, ...more } };
 }
 const plus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
-/** V-5 what was used, and apart from it what was reserved for a call that was cut off: nobody knows how much of that was used. */
-export const tokensText = (used: Pick<TurnTotals, "usage" | "lost">, numberText: (n: number) => string = String): string =>
-  tokenCountText({ tokens: totalTokens(used.usage), lost: totalTokens(used.lost) }, numberText);
-
-/** The same text, from counts: `tokens` are those that were used, without `lost`. */
-export function tokenCountText(
-  { tokens, lost }: Readonly<{ tokens: number; lost: number }>,
-  numberText: (n: number) => string = String,
-): string {
-  const cutOff = lost === 0 ? "" : `, and up to ${numberText(lost)} reserved for a call that was cut off`;
-  return `${numberText(tokens)} ${tokens === 1 ? "token" : "tokens"}${cutOff}`;
-}
-
-/** `offset` says where a piece belongs: one that was sent again, or a late joiner's text so far, takes the place of what is there. */
-function foldPreview(ground: ViewBuilder, { iteration, attempt, preview }: PreviewOf): void {
-  const { view, raw } = ground;
-  const isNew = view.streaming?.iteration !== iteration || view.streaming.attempt !== attempt;
-  if (isNew) [raw.text, raw.thinking] = ["", ""];
-  const now = isNew || view.streaming === null ? { iteration, attempt, text: "", thinking: "", calls: [] } : view.streaming;
-  if (preview.part === "call") {
-    const before = now.calls[preview.call]?.text ?? "";
-    if (preview.call > now.calls.length || preview.offset > before.length) return;
-    const calls = [...now.calls];
-    calls[preview.call] = { tool: escapeHidden(preview.tool), text: before.slice(0, preview.offset) + preview.text };
-    view.streaming = { ...now, calls };
-    return;
-  }
-  const before = raw[preview.part];
-  if (preview.offset > before.length) return; // something before it was lost: the reply itself comes
-  const isNext = preview.offset === before.length && !/[\ud800-\udbff\r]$/.test(before.slice(-1));
-  raw[preview.part] = before.slice(0, preview.offset) + preview.text;
-  const shown = isNext ? now[preview.part] + escapeHiddenLines(preview.text) : escapeHiddenLines(raw[preview.part]);
-  view.streaming = { ...now, [preview.part]: shown };
-}

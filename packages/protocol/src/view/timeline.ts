@@ -197,12 +197,6 @@ function fold(ground: Ground, e: JournalEvent): void {
       seen(ground);
       mark(ground, "question", oneLine(e.asks.map(({ question }) => question).join(" "), 80));
       return;
-    case "approval.answered":
-      mark(ground, "answer", `${escapeHidden(e.by.id)}: ${e.answer.kind}`);
-      return;
-    case "approval.expired":
-      mark(ground, "answer", "nobody answered in time");
-      return;
     case "act.started":
       seen(ground);
       begin(ground, { id: `act:${e.call}`, phase: "act", call: e.call, text: ground.tools.get(e.call) ?? escapeHidden(e.tool) });
@@ -228,6 +222,27 @@ function fold(ground: Ground, e: JournalEvent): void {
     case "session.opened":
       e.labels.length === 0 ? undefined : labelled(ground, e.labels, [], null);
       return;
+    case "turn.ended":
+      for (const id of [...ground.open.keys()]) end(ground, id, id.startsWith("observe") ? "done" : "lost");
+      ground.observing = false;
+      ground.isInTurn = false;
+      ground.asking.clear();
+      mark(ground, "ended", e.ending);
+      return;
+    default:
+      markWord(ground, e);
+  }
+}
+
+/** People's words are moments, not work. */
+function markWord(ground: Ground, e: JournalEvent): void {
+  switch (e.kind) {
+    case "approval.answered":
+      mark(ground, "answer", `${escapeHidden(e.by.id)}: ${e.answer.kind}`);
+      return;
+    case "approval.expired":
+      mark(ground, "answer", "nobody answered in time");
+      return;
     case "input.steered":
       mark(ground, "steered", oneLine(e.text, 60));
       return;
@@ -237,14 +252,7 @@ function fold(ground: Ground, e: JournalEvent): void {
     case "turn.halted":
       mark(ground, "halt", oneLine(`${e.scope}: ${e.reason}`, 60));
       return;
-    case "turn.ended":
-      for (const id of [...ground.open.keys()]) end(ground, id, id.startsWith("observe") ? "done" : "lost");
-      ground.observing = false;
-      ground.isInTurn = false;
-      ground.asking.clear();
-      mark(ground, "ended", e.ending);
-      return;
-    default: // the others are no work
+    default: // the others are not on the timeline
   }
 }
 
@@ -301,7 +309,7 @@ function decided(ground: Ground, id: ActionText, text: string, verdict: Verdict)
   seen(ground);
   ground.asking.delete(id);
   begin(ground, { id: `gate:${id}`, phase: "gate", call: ground.tools.has(id) ? callId(id) : null, text: `${text}: ${verdict.kind}` });
-  end(ground, `gate:${id}`, SAID[verdict.kind]);
+  end(ground, `gate:${id}`, SAID[verdict.kind] ?? "asks");
 }
 
 function nameOf(ground: Ground, { id, action }: Extract<JournalEvent, { kind: "gate.decided" }>): string {

@@ -6,7 +6,7 @@
  * W-5 a POST that changes something needs an idempotency key: the same key, by the same person, for the same request, is done once and answered alike.
  */
 import type * as z from "zod";
-import type { Nothing, Operation, OperationAnswer } from "./operation.ts";
+import type { Nothing, Operation } from "./operation.ts";
 import { agentOperations } from "./operations/agents.ts";
 import { approvalOperations } from "./operations/approvals.ts";
 import { journalOperations } from "./operations/journal.ts";
@@ -37,15 +37,16 @@ export const OPERATIONS = {
 export type Operations = typeof OPERATIONS;
 
 type Field<Key extends string, T> = Record<never, never> extends T ? Readonly<Partial<Record<Key, T>>> : Readonly<Record<Key, T>>;
-/** What a caller gives, as it may be written: what has a default may be left out. */
+/** A caller's input before decoding: fields with a default may be left out. */
 export type OperationInput<K extends OperationName> = Field<"params", z.input<Operations[K]["params"]>> &
   Field<"query", z.input<Operations[K]["query"]>> &
   (Operations[K]["body"] extends Nothing ? Readonly<{ body?: undefined }> : Readonly<{ body: z.input<Operations[K]["body"]> }>);
-/** What a handler gets, decoded. */
+/** A handler's input, decoded. */
 export type OperationRequest<K extends OperationName> = Readonly<{
   params: z.output<Operations[K]["params"]>;
   query: z.output<Operations[K]["query"]>;
   body: z.output<Operations[K]["body"]>;
 }>;
-/** What comes back; streams have none. */
-export type OperationOutput<K extends OperationName> = Operations[K]["answers"] extends OperationAnswer<infer R> ? z.output<R> : never;
+/** The response; streams have none. */
+export type OperationOutput<K extends OperationName> =
+  Operations[K]["answers"] extends Readonly<{ kind: "json"; schema: infer R extends z.ZodType }> ? z.output<R> : undefined;

@@ -18,6 +18,13 @@ test("W-3 a fault is a problem of RFC 9457, with its kind, its hint and a status
   expect(wireProblem("too-many", "one too many", "wait")).toMatchObject({ status: 429, kind: "too-many", issues: [] });
 });
 
+test("a fault of an unknown kind is an internal problem that the client can read", () => {
+  const problem = problemOf({ kind: "cheese-lost" } as unknown as Fault);
+  expect(problem).toMatchObject({ kind: "internal", status: 500 });
+  expect(problem.detail).toBe("a fault of a kind that this version does not know: `cheese-lost`");
+  expect(problemSchema.parse(problem)).toEqual(problem);
+});
+
 test("W-3 a problem names no file of the machine, and no error that is not ours", () => {
   const faults: readonly Fault[] = [
     { kind: "journal-unreadable", file: "/srv/somebody/.orgate/journal.db", detail: "at /srv/somebody" },

@@ -1,12 +1,12 @@
 /**
- * What went wrong, as every way in tells it: RFC 9457, made from a fault or from one of the few things that only a wire can get wrong.
+ * Problem details (RFC 9457), the same on every way in: made from a fault or from one of the few errors that only a wire can have.
  * Rule: W-3.
  */
 
-import { describeFault, type Fault, isFault, lowerFirst } from "@orgate/core/vocab";
+import { describeFault, type Fault, isFault, isFaultKind, lowerFirst } from "@orgate/core/vocab";
 import * as z from "zod";
 
-/** What only a wire can get wrong, and the status it has over HTTP. */
+/** Errors that only a wire can have, with their HTTP status. */
 export const WIRE_PROBLEMS = Object.freeze({
   "bad-request": { status: 400, title: "the request cannot be read" },
   "idempotency-key-missing": { status: 400, title: "an idempotency key is needed" },
@@ -103,6 +103,7 @@ const titleOf = (kind: Fault["kind"]): string => kind.replaceAll("-", " ");
 
 export function problemOf(fault: Fault): Problem {
   const { kind } = fault;
+  if (!isFaultKind(kind)) return wireProblem("internal", describeFault(fault).message, "the server's log has the details");
   const { message, hint } = OF_THE_MACHINE.has(kind)
     ? { message: titleOf(kind), hint: "the server's log has the details" }
     : describeFault(fault);
@@ -113,7 +114,7 @@ export function wireProblem(kind: WireProblemKind, detail: string, hint: string,
   return { type: typeOf(kind), ...WIRE_PROBLEMS[kind], detail, kind, hint, issues };
 }
 
-/** Of whatever was thrown: what is no fault of ours is told to the log, not to the wire. */
+/** For any thrown value: an unexpected error goes to the log, not to the wire. */
 export const problemFrom = (error: unknown): Problem =>
   isFault(error) ? problemOf(error.fault) : wireProblem("internal", "an error that was not foreseen", "the server's log has the details");
 

@@ -1,6 +1,6 @@
 /**
  * The things that frames and routes carry, each with its one decoder. A decoder that gives an id its brand casts, as decoders may; the JSON
- * Schema of each can be told, since the description of the API is made from them.
+ * Schema can be made from each, since the description of the API is made from them.
  */
 
 import {
@@ -43,7 +43,7 @@ export const reason = z.string().max(2_000);
 export const requiredReason = reason.regex(/\S/, "say why: the journal keeps it, and whom it concerns is told");
 export const name = z.string().min(1).max(200);
 export const countSchema = z.int().min(0);
-/** What was read from JSON is JSON: only its absence is to be seen to. */
+/** A value read from JSON is JSON: only its absence must be checked. */
 const anything = z.unknown().refine((value) => value !== undefined, "is missing");
 export const json: z.ZodType<Json> = branded<Json>(anything);
 export const jsonObject: z.ZodType<JsonObject> = branded<JsonObject>(z.record(z.string(), anything));
@@ -63,7 +63,7 @@ export const digestStart = z.string().regex(/^[0-9a-f]{6,64}$/);
 export const seqSchema = branded<Seq>(countSchema);
 export const millisSchema = branded<Millis>(countSchema);
 
-/** Chosen by whoever asks; the same one again is the same request. */
+/** Chosen by the caller; the same one again is the same request. */
 export const requestId = z.string().regex(/^[\w.:-]{1,64}$/);
 
 export const principal: z.ZodType<Principal> = z.discriminatedUnion("kind", [
@@ -76,7 +76,7 @@ export const ending: z.ZodType<Ending> = z.enum(Object.keys(ENDINGS) as [Ending,
 export const usage = z.strictObject({ input: countSchema, output: countSchema, cached: countSchema, reasoning: countSchema }).readonly();
 export const resource = z.strictObject({ type: z.string(), id: z.string() }).readonly();
 
-/** What a person shows beside words. The file's own reader decides, and what is handed on is as it has read them. */
+/** Files beside a person's text. The file's own reader decides, and handlers get its result. */
 export const attachments = z
   .array(
     z.strictObject({
@@ -204,7 +204,7 @@ export const questionView = z
     grants: z.array(z.strictObject({ scope: grantScope, says: z.string() }).readonly()).readonly(),
     /** The halt that a yes would wait with, in words. */
     halted: z.string().nullable(),
-    /** What became since of the unknown outcomes that it asks about, in words. */
+    /** Later resolutions of the unknown outcomes that it asks about, in words. */
     resolved: z.array(z.string()).readonly(),
   })
   .readonly();
@@ -229,7 +229,7 @@ export const standingGrant = z
     targets: targets.nullable().optional(),
     labels: names.optional(),
     survives: names.optional(),
-    /** What it covers, in words. */
+    /** Scope of the grant, in words. */
     says: z.string(),
   })
   .readonly();
@@ -289,7 +289,7 @@ export const member = z
   })
   .readonly();
 
-/** What came of a turn, and of each that worked for it: the fields of `runtime.complete` and `orgate run --json`, without the conversation, which `events` has. */
+/** Result of a turn, and of each sub-agent's: the fields of `runtime.complete` and `orgate run --json`, without the conversation, which `events` has. */
 export const runResult = z
   .strictObject({
     session: sessionIdSchema,
@@ -321,5 +321,5 @@ export const runResult = z
   })
   .readonly();
 
-/** What became of a wish: the entry, or null while whoever holds the session has not taken it; `halted`: the halt that the session waits with. */
+/** Result of an intent: the entry, or null while the session's holder has not taken it; `halted`: the halt that the session waits with. */
 export const became = z.strictObject({ session: sessionIdSchema, entry: entry.nullable(), halted: standingHalt.nullable() }).readonly();

@@ -25,6 +25,18 @@ test("W-4 a frame with an unknown kind, an unknown field or a wrong type is refu
   }
 });
 
+test("a call of an operation that the socket does not carry says what to use instead", () => {
+  const refusals = [
+    ["follow", "this operation is not for the socket: subscribe to the session"],
+    ["export", "this operation is not for the socket: an export is a file: fetch it over HTTP"],
+    ["dance", "there is no operation of this name"],
+  ] as const;
+  for (const [operation, text] of refusals) {
+    const read = readClientFrame(JSON.stringify({ kind: "call", id: "a", operation }));
+    expect(JSON.stringify(read), operation).toContain(text);
+  }
+});
+
 test("W-4 what one side writes the other reads as it was written", () => {
   const mine: readonly ClientFrameInput[] = [
     { kind: "hello", version: 1, client: "test", resume: [{ id: "s", to: { kind: "all" }, after: 7, previews: false }] },

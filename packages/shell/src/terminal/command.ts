@@ -1,4 +1,4 @@
-/** What a command is: data for parsing, help and completion, and code that is loaded only when it runs. */
+/** A command: data for parsing, help and completion, and code that is loaded only when it runs. */
 import type { Screen } from "./screen.ts";
 
 export type OptionSpec =
@@ -14,13 +14,13 @@ export type CommandSpec = Readonly<{
   summary: string;
   args: readonly ArgSpec[];
   options: Readonly<Record<string, OptionSpec>>;
-  /** What help says beyond arguments and options. */
+  /** Notes in the help, after arguments and options. */
   notes: readonly string[];
   examples: readonly string[];
   load(): Promise<RunCommand>;
 }>;
 
-/** What was given, and where to write. The number is the exit code. */
+/** Runs the command with the given words and a screen to write to. The number is the exit code. */
 export type RunCommand = (given: Given, screen: Screen) => Promise<number>;
 
 export type Given = Readonly<{

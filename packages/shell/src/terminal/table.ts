@@ -2,7 +2,7 @@
 import type { Paint, Tone } from "./paint.ts";
 import { textWidth, visible } from "./visible.ts";
 
-export { ageText, countNoun as count, durationText as duration } from "@orgate/protocol/view";
+export { ageText, countNoun as count, durationText as duration } from "@orgate/protocol/text";
 
 export type Cell = string | Readonly<{ text: string; tone: Tone }>;
 

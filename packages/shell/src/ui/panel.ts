@@ -24,7 +24,7 @@ export type Panel = Readonly<{
   /** A key that comes sooner is no answer. */
   armedAt: number;
   focus: "panel" | "line";
-  /** What Enter sends the line as; null: a message. */
+  /** The kind of text that Enter sends; null: a message. */
   writing: "reason" | "arguments" | null;
   /** Where the page begins that is shown of what would change. */
   from?: number;

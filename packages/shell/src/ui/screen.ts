@@ -4,7 +4,7 @@
  *
  * S-19 an item is shown once, where it stands in the conversation; nothing is settled before everything above it is.
  * A card is `● name(summary)` with `⎿ output` below it, paired by its call; red is for what failed, not for what was refused or said.
- * What was said for later is in the scrollback once: where its turn begins.
+ * A queued message is in the scrollback once: where its turn begins.
  * S-19 words in progress are never settled: they go when the reply that takes their place is there.
  * Rule: S-22.
  */
@@ -62,7 +62,7 @@ export function queuedTexts({ items }: SessionView): readonly string[] {
 }
 const MOST_LOOKED = 200;
 
-/** Whoever pasted a thousand lines knows them: the answer is not to be looked for below them. */
+/** A person who pasted a thousand lines knows them: the answer is not to be looked for below them. */
 const beginningOf = (rows: readonly string[], { paint }: ScreenLook): readonly string[] =>
   rows.length <= MOST_SAID ? rows : [...rows.slice(0, MOST_SAID - 1), paint("dim", `  … ${rows.length - MOST_SAID + 1} rows more`)];
 const MOST_SAID = 60;

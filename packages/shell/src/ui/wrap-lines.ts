@@ -1,6 +1,6 @@
 /**
  * Lines that commands print, on a screen that may be narrower than they are.
- * What is printed breaks at blanks, and goes on below the column that its words began in: no word is cut that has room in a line.
+ * Printed text breaks at blanks, and goes on below the column that its words began in: no word is cut that has room in a line.
  */
 import { textWidth } from "../terminal/visible.ts";
 

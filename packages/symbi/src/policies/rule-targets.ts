@@ -8,7 +8,7 @@ import type { ToolShape } from "./scope.ts";
 const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 const ACTS = ["model", "respond", "delegate", "recall", "remember"] as const;
 type Act = (typeof ACTS)[number];
-/** What each of these is done to, where a rule names it. */
+/** Cedar type of each act's object, where a rule names it. */
 const ACT_TYPES: Readonly<Record<Act, string>> = { model: "Model", respond: "User", delegate: "Agent", recall: "Scope", remember: "Scope" };
 
 export type RuleTarget = Readonly<
@@ -21,7 +21,7 @@ export type RuleTarget = Readonly<
 export type ResourcePattern = Readonly<{ type: string; pattern: string }>;
 type Purpose = "allow" | "deny" | "audit" | "approval";
 
-/** Null where something is wrong, which was told. */
+/** Null where something is wrong, which was reported. */
 export function readTargets(subject: Expression, purpose: Purpose, around: RuleWorld): readonly RuleTarget[] | null {
   const { report, world } = around;
   const named = subject.kind === "array" ? subject.items : [subject];

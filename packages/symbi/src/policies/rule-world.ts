@@ -9,7 +9,7 @@ export type CompileWorld = Readonly<{
   tools: readonly ToolShape[];
   /** Who is in which; null: nobody knows. */
   userGroups: UserGroups | null;
-  /** What is not known of the tools, where the agent could not be read whole: what rests on it is not told. */
+  /** Unknown parts of the tools, where the agent could not be read whole: no problem that rests on them is reported. */
   unknown?: UnknownTools;
 }>;
 /** `more`: it may have others. `named`: those of its tools of which only the name is known. */

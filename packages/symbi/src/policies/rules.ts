@@ -61,7 +61,7 @@ export function compilePolicies(symbi: SymbiFile, draft: AgentDraft, world: Comp
 const rulesIn = (policy: PolicyBlock, around: RuleWorld): readonly PolicyDraft[] =>
   policy.rules.flatMap((rule, i) => ruleOf(rule, policy.name?.text ?? null, policy.rules[i + 1]?.at ?? around.symbi.text.length, around));
 
-/** In the line of its rule, so that whoever names a line of the Cedar names one of the file. */
+/** In the line of its rule, so that a line of the Cedar is a line of the file. */
 function fileOf(policies: readonly CompiledPolicy[], file: string, agent: string, shadow: boolean): readonly AgentPolicies[] {
   if (policies.length === 0) return [];
   let text = "";
@@ -135,7 +135,7 @@ const WHAT_RULES_TAKE: Readonly<Record<Rule["effect"], string>> = {
   audit: "every decision is in the journal: take it out, or name a tool or an effect whose calls are to be marked",
 };
 
-/** What every call has to meet. */
+/** Policies for a condition that every call has to meet. */
 function requirementOf(rule: Rule, base: RuleBase, around: RuleWorld): readonly PolicyDraft[] {
   const { world, report, draft } = around;
   if (world.tools.length === 0 && world.unknown?.more === true) return [];

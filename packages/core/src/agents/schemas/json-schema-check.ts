@@ -11,7 +11,7 @@ import { resolveSchemaRef } from "../../vocab/schema-ref.ts";
 import { type MatchPattern, readSchemaPattern } from "./schema-pattern.ts";
 import type { StandardIssue, StandardResult } from "./standard-schema.ts";
 
-/** What looking at a value may take: so much, and so much more for each of its parts. */
+/** Step limit for checking one value: a base, and more for each of its parts. */
 const [STEPS, STEPS_PER_PART] = [100_000, 20];
 const MAX_DEPTH = 1_000;
 

@@ -8,14 +8,14 @@ import type { ProjectText } from "../project-text.ts";
 import { isSkill, isSkillName, SKILL_NAME_RULE, type Skill, skillName } from "./define-skill.ts";
 import { LOAD_SKILL, type SkillPrompter } from "./skill-loader.ts";
 
-/** What a project brings for an agent that asks for it. */
+/** Resources of the project that its agents may name. */
 export type ProjectResources = Readonly<{
   skills: readonly Skill[];
   /** Why a skill of this name is not among them. */
   unusable: ReadonlyMap<string, Unusable>;
   /** The farthest first, so that the nearest wins. */
   instructions: readonly ProjectText[];
-  /** Instructions that are there and not used: told to whoever runs an agent that asks for them. */
+  /** Instructions that exist and are not used: reported when an agent asks for them. */
   warnings: readonly string[];
   /** MCP servers by name, with what was accepted of each. */
   servers: ReadonlyMap<string, ServerTools>;
@@ -23,7 +23,7 @@ export type ProjectResources = Readonly<{
   unusableServers: ReadonlyMap<string, Unusable>;
   /** Tools that the agent names, that are written somewhere, and that cannot be used as they are written. */
   missingTools: readonly MissingTool[];
-  /** What the project says that models cost, by model: after what the agent says itself, before the table of this version. */
+  /** The project's prices by model: after the agent's own, before the table of this version. */
   prices: Readonly<Record<string, Prices>>;
   /** Presents the skills of agents that bring no prompter themselves; null: as a list. */
   skillPrompter?: SkillPrompter | null;

@@ -10,14 +10,14 @@ import { findUnknownKey } from "../unknown-key.ts";
 export type SkillDefinition = Readonly<{
   /** Lower-case letters, digits and single hyphens: what the model and policies (`Skill::"name"`) call it. */
   name: string;
-  /** What it is for and when to use it: all that the model is shown before it loads the skill. */
+  /** Its purpose and when to use it: all that the model sees before it loads the skill. */
   description: string;
   instructions: string;
   /** They join the agent's tools and are gated like any other. */
   tools?: readonly Tool[];
   /** Further texts by their path in the skill; read through the loader only. */
   files?: Readonly<Record<string, string>>;
-  /** What its texts carry; nothing for what stands in code, which is trusted as code is. */
+  /** Labels of its texts; none for a skill defined in code, which is trusted as code is. */
   labels?: readonly string[];
 }>;
 

@@ -1,4 +1,4 @@
-/** What keeps failing is left alone: in this process, in others, and after a restart. */
+/** Circuit breakers stop calls to a failing tool or model: in this process, in others, and after a restart. */
 import { describe, expect, test } from "vitest";
 import { failure, manualClock, memoryDisk, openMemory, reply, type Step } from "../../testing/index.ts";
 import { type BreakerSettings, DEFAULT_BREAKER, keyId, type Outcome, type Tool, type ToolContext, writerId } from "../../vocab/index.ts";

@@ -17,7 +17,7 @@ import type { State } from "../state.ts";
 
 const RUNS = Number(process.env["ORGATE_CRASH_RUNS"] ?? 250);
 
-/** What a reply asks for: tools by name, or delegates. */
+/** Calls in a reply: tools or delegates, by name. */
 type Wanted = "fire" | "put" | "look" | "mid" | "other" | "leaf";
 type Plan = readonly (readonly Wanted[])[];
 type Plans = Readonly<{ tester: Plan; mid: Plan; other: Plan; leaf: Plan }>;

@@ -53,7 +53,7 @@ function pair(
   return { w, reader };
 }
 
-/** What is durable of another session. */
+/** Durable events of another session. */
 const eventsOf = <K extends EventKind>(w: World, session: SessionId | undefined, kind: K): readonly Extract<JournalEvent, { kind: K }>[] =>
   readAll(w.disk, session ?? w.session(), sha256).flatMap(({ event }) =>
     event.kind === kind ? [event as Extract<JournalEvent, { kind: K }>] : [],

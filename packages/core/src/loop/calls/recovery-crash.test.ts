@@ -109,7 +109,7 @@ function stage(script: Script, weather: Weather, spoil: (p: Ports) => Ports = (p
       return { parts: step.parts, finish: step.finish, usage: step.usage, model: "placed/model", meta: step.meta };
     },
   };
-  /** What a retry waits for passes at once; what a tool or a turn may take does not. */
+  /** Retry delays pass at once; time limits of tools and turns do not. */
   const hasty = (p: Ports): Ports => ({
     ...p,
     clock: {

@@ -1,4 +1,4 @@
-/** What is done about a call that failed: every strategy, in order, and none of them past the gate or twice. */
+/** Recovery after a failed call: every strategy, in order, and none of them past the gate or twice. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type Row, tableGate } from "../../gate/table.ts";

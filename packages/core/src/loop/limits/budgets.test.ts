@@ -414,7 +414,7 @@ describe("shares", () => {
 });
 
 describe("nothing is overshot", () => {
-  /** What befalls a turn: the model replies or is lost, a flock of delegates starts, one of them ends having used a part of its share, the process dies. */
+  /** Events of a turn: the model replies or is lost, several delegates start, one of them ends having used part of its budget, the process dies. */
   const happenings = fc.array(
     fc.oneof(
       fc.record({ kind: fc.constant("model" as const), part: fc.double({ min: 0, max: 1, noNaN: true }), lost: fc.boolean() }),

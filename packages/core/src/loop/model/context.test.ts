@@ -35,7 +35,7 @@ const isSummary = (r: ModelRequest): boolean => r.system === SUMMARY_SYSTEM;
 const tokensOf = (r: ModelRequest): number =>
   r.messages.reduce((n, m) => n + m.tokens, isSummary(r) ? estimateTokens(SUMMARY_SYSTEM) + 6 : 10);
 
-/** What every provider insists on, and what we promise. */
+/** Requirements of every provider, and our own promises. */
 function checkRequest(r: ModelRequest, contextTokens: number): void {
   expect(tokensOf(r), "within contextTokens").toBeLessThanOrEqual(contextTokens);
   expect(["user", "note"], "the first message is sent as a user's").toContain(r.messages[0]?.role);

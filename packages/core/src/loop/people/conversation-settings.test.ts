@@ -1,4 +1,4 @@
-/** What people change of a conversation between turns: clearing it, compacting it, another model. */
+/** People clear or compact a conversation, or change its model, between turns. */
 import { expect, test } from "vitest";
 import type { Message, ModelRequest } from "../../reason/port.ts";
 import { SUMMARY_SYSTEM } from "../../reason/summary.ts";

@@ -244,7 +244,7 @@ async function told({ deeds: all, crashes, processes }: Story, keeps: boolean): 
   return { w, kept };
 }
 
-/** What the driver itself takes out of a state, and gives again to whoever folds it anew. */
+/** The state without the field that the driver takes out and restores after a fold. */
 const plain = ({ grantsDue: _, ...state }: State) => state;
 
 async function done(w: World, deed: Deed): Promise<void> {

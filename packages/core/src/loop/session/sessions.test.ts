@@ -218,7 +218,7 @@ describe("an imported history", () => {
   });
 });
 
-/** What every provider asks of a request: a user first, each call answered once and in order before anything else. */
+/** Requirements of every provider: a user first, each call answered once and in order before anything else. */
 function expectValid(messages: readonly Message[]): void {
   let waiting: string[] = [];
   expect(messages[0]?.role).toBe("user");

@@ -1,5 +1,5 @@
 /** What a grant covers, in words: the same sentence before it is given, in the journal, and in the list of grants. */
-import type { GrantFacts } from "../event.ts";
+import type { GrantFacts } from "../events/system-event.ts";
 import type { GrantRequest } from "../intent.ts";
 import type { Targets } from "../targets.ts";
 import type { Resource } from "../tool.ts";

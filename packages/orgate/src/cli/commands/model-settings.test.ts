@@ -80,7 +80,7 @@ describe("a breaker of a model", () => {
   );
 });
 
-/** What messages in the sources tell people to type: `orgate …` in backticks. */
+/** Commands that messages in the sources tell people to type: `orgate …` in backticks. */
 function advisedCommands(): readonly Readonly<{ file: string; whole: string; advised: string }>[] {
   const packages = join(import.meta.dirname, "../../../..");
   return ["core/src", "orgate/src", "console/src"].flatMap((room) =>
@@ -101,7 +101,7 @@ test("A-15 a command that is advised exists", () => {
   const isThere = (advised: string): boolean =>
     /^(?:help|COMMAND|"|\$\{)/.test(advised) ||
     names.some((name) => name.split(" ").every((word, i) => fits(word, advised.split(/[ \\]/)[i] ?? "")));
-  /** What is filled in, and `a|b`, stands for any of them. */
+  /** A placeholder fits any word; `a|b` fits either. */
   const fits = (word: string, said: string): boolean => said.startsWith("$") || said.split("|").includes(word);
   expect(advisedCommands().length).toBeGreaterThan(100);
   expect(advisedCommands().flatMap(({ file, whole, advised }) => (isThere(advised) ? [] : [`${file}: ${whole}`]))).toEqual([]);

@@ -1,4 +1,4 @@
-// What only some may do at the command line: whoever the policies do not let is refused before anything is written.
+// Commands that only some people may use: the policies refuse everybody else before anything is written.
 import { join } from "node:path";
 import { HALT } from "@orgate/core";
 import { afterAll, beforeAll, expect, test } from "vitest";

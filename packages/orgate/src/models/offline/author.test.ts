@@ -7,7 +7,7 @@ const saved = z.object({ content: z.string() });
 const TOOLS = JSON.stringify({
   tools: ["read_note", "save_note"].map((name) => ({ name, description: "", effects: ["read"] })),
 });
-/** What it says and proposes once its calls have come to what `validated` says. */
+/** Its text and proposals after its calls returned what `validated` says. */
 const asked = (input: string, validated?: string) =>
   writeAgentDraft({
     input,

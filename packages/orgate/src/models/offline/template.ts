@@ -1,8 +1,8 @@
 /**
- * What an offline rule says, with places in it that are filled from the turn. `{{#each PATH}}…{{else}}…{{/each}}` says its text once for each
- * item of a list, which is `{{item}}` there; what stands behind `else` where there is none.
+ * Templates of offline rules, with placeholders that are filled from the turn. `{{#each PATH}}…{{else}}…{{/each}}` repeats its text for each
+ * item of a list, which is `{{item}}` there; for an empty list it prints the text after `else`.
  *
- * M-2 a place is filled from what the user said and from the results of this turn, and from nothing else: what is not there is empty.
+ * M-2 a placeholder is filled from the user's text and from the results of this turn, and from nothing else: a missing value is empty.
  */
 import type { Json } from "@orgate/core";
 

@@ -1,5 +1,6 @@
 import { isSessionStream } from "@orgate/core";
 import { wireProblem } from "@orgate/protocol";
+import type { OperationGroups } from "@orgate/protocol/words";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
 import { act } from "../access.ts";
 import type { OperationContext } from "../context.ts";
@@ -9,10 +10,16 @@ import { pageOf } from "../paging.ts";
 import { refusal } from "../refusal.ts";
 import { json } from "../result.ts";
 
-type Names = "webhooks" | "deliveries";
+type Group = OperationGroups["webhooks"];
 
-/** Webhooks are their agents': who sees the agent sees them. A session among the deliveries is told to whom may see that one. */
-export function webhookHandlers({ deliveries: book, runtime, views, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
+/** Webhooks belong to their agents: a caller who sees the agent sees them. A delivery's session is shown to those who may see that session. */
+export function webhookHandlers({
+  deliveries: book,
+  runtime,
+  views,
+  cursors,
+  whose,
+}: OperationContext): Required<Pick<OperationHandlers, Group>> {
   const { journal } = runtime.place.store;
 
   /** Those that opened a session, from whichever server, as far as they are looked up yet. */
@@ -37,7 +44,9 @@ export function webhookHandlers({ deliveries: book, runtime, views, cursors, who
     },
     deliveries: async ({ params: { agent, webhook }, query, may }) => {
       if (!book.hooks.some((hook) => hook.name === webhook && hook.agent === agent))
-        throw refusal(wireProblem("not-found", `agent \`${agent}\` has no webhook \`${webhook}\``, "list those there are"));
+        throw refusal(
+          wireProblem("not-found", `agent \`${agent}\` has no webhook \`${webhook}\``, "the operation `webhooks` lists the webhooks"),
+        );
       const { items, behind } = await recorded(webhook, query.limit);
       const known = new Set(items.map(({ session }) => session));
       const rest = book.last(webhook).filter(({ session }) => session === null || !known.has(session));

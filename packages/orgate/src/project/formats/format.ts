@@ -16,8 +16,8 @@ export type AgentFormat = Readonly<{
   name: string;
   /** True for the paths and globs of `agents` in orgate.toml that this format reads. */
   matches(path: string): boolean;
-  /** Reads all files that `patterns` name. Problems go to `ground`; a format goes on after a problem as far as it can. */
-  load(patterns: readonly string[], ground: FormatGround): Promise<FormatFiles>;
+  /** Reads all files that `patterns` name. Problems go to `context`; a format goes on after a problem as far as it can. */
+  load(patterns: readonly string[], context: FormatContext): Promise<FormatFiles>;
 }>;
 
 export type FormatFiles = Readonly<{ agents: readonly FormatAgent[]; sources: readonly AgentSource[] }>;
@@ -64,24 +64,24 @@ export type NamedTools = Readonly<{
   broken: ReadonlyMap<string, BrokenTool>;
   prices: PriceList;
   /** The box lacks the tools of a module that could not be loaded: which ones is unknown. */
-  lacks: boolean;
+  isIncomplete: boolean;
 }>;
 
 /** The parts of a project whose absence makes further checks unreliable. */
-export type Lost = "agents" | "tools";
+export type UnreadPart = "agents" | "tools";
 
 /** The services of the loader to a format. */
-export type FormatGround = Readonly<{
+export type FormatContext = Readonly<{
   config: Config;
   cache: FileCache;
   /** Loads tool modules at the first call: projects whose agents name no tool load none. */
   tools(): Promise<NamedTools>;
   /** True where problems are collected; otherwise the first one is thrown. */
   isCollecting: boolean;
-  report(fault: FaultError, lost?: Lost): void;
+  report(fault: FaultError, lost?: UnreadPart): void;
   /** Reports all problems of one file. */
   refuse(path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): void;
   /** Adds remarks that do not stop a run. */
   collect(problems: readonly SymbiProblem[]): void;
-  lose(what: Lost): void;
+  markUnread(what: UnreadPart): void;
 }>;

@@ -80,7 +80,7 @@ test("a format reports its problems like any other: the first is thrown, or all 
   write("agents/guide.md", "nothing");
   await expect(load()).rejects.toThrow("has no heading");
   const problems: { file: string; detail: string }[] = [];
-  const { agents, gaps } = await load(problems);
+  const { agents, unread } = await load(problems);
   expect(problems).toEqual([{ file: "agents/guide.md", detail: "has no heading" }]);
-  expect([agents.map(({ agent }) => agent.name), gaps.agents]).toEqual([["clerk"], true]);
+  expect([agents.map(({ agent }) => agent.name), unread.agents]).toEqual([["clerk"], true]);
 });

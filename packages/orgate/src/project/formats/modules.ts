@@ -31,7 +31,7 @@ export async function loadAgents(
   const loaded = new Map<string, LoadedAgent>();
   const folder = realpathSync(root);
   for (const file of matchProjectFiles(folder, patterns, "agents")) {
-    for (const agent of (await reportFault(async () => agentsIn(await importModule(file, folder), file), trouble)) ?? []) {
+    for (const agent of (await reportFault(async () => listAgents(await importModule(file, folder), file), trouble)) ?? []) {
       const other = loaded.get(agent.name);
       if (other?.agent === agent) continue; // the same one, exported again
       if (other === undefined) loaded.set(agent.name, { agent, file });
@@ -41,7 +41,7 @@ export async function loadAgents(
   return [...loaded.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
 }
 
-function agentsIn(module: object, file: string): readonly Agent[] {
+function listAgents(module: object, file: string): readonly Agent[] {
   const agents = [...new Set(Object.values(module).filter(isAgent))];
   if (agents.length === 0)
     throw fileFault({ file, detail: "exports no agent", hint: "export what `defineAgent` returns, by name or as the default" });

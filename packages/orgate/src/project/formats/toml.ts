@@ -20,6 +20,7 @@ import {
   readJson,
   suggestNearest,
 } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { unusableTool } from "@orgate/toolclad";
 import * as z from "zod";
 import { type FileProblemAt, fileFault } from "../../files/file-fault.ts";
@@ -27,8 +28,7 @@ import { readTextFile } from "../../files/text-file.ts";
 import { findTomlPosition, readToml } from "../../files/toml-text.ts";
 import { matchProjectFiles, type OnLoadFault, reportFault } from "../../guard/modules.ts";
 import { findAgentPrices } from "../../models/agent-prices.ts";
-import { errorMessage } from "../../node/error-message.ts";
-import { defineTelling } from "../agent-settings.ts";
+import { defineReporting } from "../agent-settings.ts";
 import type { AgentFormat, FormatAgent, NamedTools } from "./format.ts";
 
 const MAX_BYTES = 256 * 1024;
@@ -78,16 +78,16 @@ const agentSchema = z.strictObject({
 export const tomlFormat: AgentFormat = {
   name: "toml",
   matches: (path) => path.endsWith(".toml"),
-  async load(patterns, ground) {
-    const root = realpathSync(ground.config.root);
+  async load(patterns, context) {
+    const root = realpathSync(context.config.root);
     const files = matchProjectFiles(root, patterns, "agents");
     if (files.length === 0) return { agents: [], sources: [] };
-    const tools = await ground.tools();
+    const tools = await context.tools();
     const trouble: OnLoadFault = (fault) =>
-      ground.report(fault, fault.fault.kind === "file-bad" && fault.fault.file.endsWith(".toml") ? undefined : "tools");
+      context.report(fault, fault.fault.kind === "file-bad" && fault.fault.file.endsWith(".toml") ? undefined : "tools");
     const agents: FormatAgent[] = [];
-    for (const file of files) agents.push(...((await reportFault(async () => agentIn(file, { root, tools, trouble }), trouble)) ?? []));
-    if (agents.length < files.length) ground.lose("agents");
+    for (const file of files) agents.push(...((await reportFault(async () => readAgent(file, { root, tools, trouble }), trouble)) ?? []));
+    if (agents.length < files.length) context.markUnread("agents");
     return { agents, sources: [] };
   },
 };
@@ -95,12 +95,12 @@ export const tomlFormat: AgentFormat = {
 type Ground = Readonly<{ root: string; tools: NamedTools; trouble: OnLoadFault }>;
 
 /** Reports everything that is wrong with a file and goes on with the rest; empty if the rest makes no agent. */
-function agentIn(file: string, { root, tools: named, trouble }: Ground): readonly FormatAgent[] {
-  const { box, broken, lacks } = named;
-  const text = textOf(file);
+function readAgent(file: string, { root, tools: named, trouble }: Ground): readonly FormatAgent[] {
+  const { box, broken, isIncomplete } = named;
+  const text = readText(file);
   const toml = readToml(text);
   if (toml.kind === "not-toml") throw fileFault({ file, at: toml, detail: `not TOML: ${toml.detail}`, hint: HINT });
-  const written = readTelling(toml.value, (path, detail) =>
+  const written = readSettings(toml.value, (path, detail) =>
     trouble(fileFault({ file, at: findTomlPosition(text, path), detail, hint: HINT })),
   );
   if (written === null) return [];
@@ -111,11 +111,12 @@ function agentIn(file: string, { root, tools: named, trouble }: Ground): readonl
     if (known !== undefined) return [known.tool];
     const hint = box.size === 0 ? "the project's `tools/` has none" : suggestNearest(name, [...box.keys()].sort());
     if (wrong !== undefined) unfit.push({ ...wrong, tool: name });
-    else if (!lacks) trouble(fileFault({ file, at: findTomlPosition(text, ["tools", i]), detail: `there is no tool \`${name}\``, hint }));
+    else if (!isIncomplete)
+      trouble(fileFault({ file, at: findTomlPosition(text, ["tools", i]), detail: `there is no tool \`${name}\``, hint }));
     return /^[\w-]{1,64}$/.test(name) ? [unusableTool(name)] : [];
   });
   const prices = findAgentPrices([model ?? DEFAULT_MODEL, ...rest.fallbacks], own, named.prices);
-  const agent = defineTelling(
+  const agent = defineReporting(
     {
       ...rest,
       ...(model === undefined ? {} : { model }),
@@ -129,7 +130,7 @@ function agentIn(file: string, { root, tools: named, trouble }: Ground): readonl
       tools: found,
     }, // which checks what is said of failures like all the rest
     ({ setting, message, hint, error }) =>
-      trouble(fileFault({ file, at: findTomlPosition(text, pathOf(setting)), detail: message, hint }, error)),
+      trouble(fileFault({ file, at: findTomlPosition(text, toSettingPath(setting)), detail: message, hint }, error)),
   );
   return agent === null ? [] : [{ agent, file, unfit, locate: (setting) => findTomlPosition(text, [setting]) }];
 }
@@ -137,10 +138,10 @@ function agentIn(file: string, { root, tools: named, trouble }: Ground): readonl
 type Written = z.infer<typeof agentSchema>;
 
 /** The settings that are right; null where these make no agent. */
-function readTelling(value: unknown, tell: (path: readonly PropertyKey[], detail: string) => void): Written | null {
+function readSettings(value: unknown, tell: (path: readonly PropertyKey[], detail: string) => void): Written | null {
   const read = agentSchema.safeParse(value);
   if (read.success) return read.data;
-  const issues = issuesOf(read.error);
+  const issues = listIssues(read.error);
   for (const { path, detail } of issues) tell(path, detail);
   const left = structuredClone(value);
   for (const { path } of issues) leaveOut(left, path);
@@ -178,7 +179,7 @@ function schemaIn(path: string, file: string, root: string, place: NonNullable<F
   if (found === null) throw fileFault({ file, at: place, detail: `\`output\`: there is no file \`${path}\``, hint });
   if (relative(root, found).startsWith(".."))
     throw fileFault({ file, at: place, detail: `\`output\`: \`${path}\` is outside the project`, hint });
-  const read = readJson(textOf(found));
+  const read = readJson(readText(found));
   if (read.kind === "not-json") throw fileFault({ file: found, at: read, detail: `not JSON: ${read.detail}`, hint });
   if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
     throw fileFault({ file: found, detail: "a JSON Schema is an object", hint });
@@ -186,12 +187,12 @@ function schemaIn(path: string, file: string, root: string, place: NonNullable<F
 }
 
 /** A limit stands below `limits`; others say where they stand. */
-function pathOf(setting: string): readonly string[] {
+function toSettingPath(setting: string): readonly string[] {
   const path = setting.split(".");
   return Object.hasOwn(agentSchema.shape, path[0] ?? "") ? path : ["limits", ...path];
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   try {
     return readTextFile(file, MAX_BYTES);
   } catch (error) {
@@ -199,7 +200,7 @@ function textOf(file: string): string {
   }
 }
 
-const issuesOf = (error: z.ZodError): readonly Readonly<{ path: readonly PropertyKey[]; detail: string }>[] =>
+const listIssues = (error: z.ZodError): readonly Readonly<{ path: readonly PropertyKey[]; detail: string }>[] =>
   error.issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => ({ path: [...issue.path, key], detail: unknownSetting([...issue.path, key]) }));

@@ -22,7 +22,7 @@ export type Finished = Readonly<
 >;
 
 /** Its rules may be about what it lacks: they are not compiled. */
-export const lacksAny = ({ missing, missingServers, missingTools }: Agent): boolean =>
+export const hasMissingParts = ({ missing, missingServers, missingTools }: Agent): boolean =>
   missing.length + missingServers.length + missingTools.length > 0;
 
 /** Once all of its tools are there: what the file says of policies and labels. `compile` is asked unless it lacks any. */
@@ -34,8 +34,8 @@ export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOri
       return { tree: withoutPlaces(symbi.tree) } as JsonObject;
     },
   });
-  if (lacksAny(agent)) {
-    const lacking = withAgentFile(agent, saying([nothingFor(symbi, draft)], []));
+  if (hasMissingParts(agent)) {
+    const lacking = withAgentFile(agent, saying([forbidAll(symbi, draft)], []));
     return { kind: "agent", agent: lacking, policies: [] };
   }
   const made = compile();
@@ -47,15 +47,15 @@ export function finishAgent(agent: Agent, { source: { symbi }, draft }: SymbiOri
   };
 }
 
-/** What lacks a tool that its rules may be about is not run, so that they are not written; it may do nothing meanwhile, whatever others permit. */
-function nothingFor({ file }: SymbiFile, { name }: AgentDraft): AgentPolicies {
+/** An agent that lacks a tool which its rules may be about does not run, so its rules are not written; it is denied everything, whatever other policies permit. */
+function forbidAll({ file }: SymbiFile, { name }: AgentDraft): AgentPolicies {
   const id = `lacking-${name}`;
   const text = `@id("${id}") @reason("the agent lacks what its file names") forbid(principal == Agent::"${name}", action, resource);`;
   return { path: file, name: file, agent: name, text: `${text}\n`, shadow: false, pieces: [{ id: `${file}/${id}`, text }] };
 }
 
 const PLACES = new Set(["at", "open", "opAt", "stepAt"]);
-/** What it says, wherever it stands. */
+/** The value without positions, for comparing meanings. */
 export function withoutPlaces(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlaces);
   if (typeof value !== "object" || value === null) return value;
@@ -63,7 +63,7 @@ export function withoutPlaces(value: unknown): unknown {
 }
 
 /** Y-7 names in an agent's procedure that neither its file nor its tools explain: the model reads them as what they say, and somebody may have misspelt one. */
-export function procedureDoubts({ tools }: Agent, { source: { symbi }, draft }: SymbiOrigin): readonly SymbiProblem[] {
+export function findProcedureDoubts({ tools }: Agent, { source: { symbi }, draft }: SymbiOrigin): readonly SymbiProblem[] {
   const names = tools.map(({ name }) => name);
   const unknown = (draft.procedure?.calls ?? []).filter(({ name }) => !names.includes(name));
   return [
@@ -78,8 +78,8 @@ export function procedureDoubts({ tools }: Agent, { source: { symbi }, draft }: 
   ].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** Y-12 what a private agent is told by a delegate is private too: the delegate's session has to say so itself. */
-export function openDelegates(
+/** Y-12 the answer of a private agent's delegate is private too: the delegate's session has to say so itself. */
+export function findPublicDelegates(
   origins: ReadonlyMap<string, SymbiOrigin>,
 ): readonly Readonly<{ origin: SymbiOrigin; problem: SymbiProblem }>[] {
   const hint = 'give it `with privacy = "high" { }` too, or take one of the two out';

@@ -6,10 +6,10 @@
 import { type Agent, equipAgent, NO_RESOURCES, type ProjectResources, type Skill, type Tool } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 import { assertArguments, objectWith, text } from "../../node/argument-checks.ts";
-import { mustHaveSkills } from "../agent-settings.ts";
-import { finishAgent, openDelegates } from "./project-symbi.ts";
-import { buildAgent, readSymbiFiles, refuseAll, problemAt as symbiProblemAt } from "./symbi-files.ts";
-import { seenBy } from "./symbi-inputs.ts";
+import { assertAgentComplete } from "../agent-settings.ts";
+import { findPublicDelegates, finishAgent } from "./project-symbi.ts";
+import { buildAgent, readSymbiFiles, problemAt as symbiProblemAt, toProblemsFault } from "./symbi-files.ts";
+import { toSymbiInputs } from "./symbi-inputs.ts";
 import type { SymbiOrigin, SymbiSource } from "./symbi-origin.ts";
 
 const ROOT_HINT = "such as { root: import.meta.dirname }";
@@ -19,12 +19,12 @@ export type SymbiAgentsOptions = Readonly<{
   root: string;
   /** Paths and globs below `root`; `agents/*.symbi` and `agents/*.dsl` unless said. */
   files?: readonly string[];
-  /** What their capabilities can name. */
+  /** Tools that their capabilities can name. */
   tools?: readonly Tool[];
   skills?: readonly Skill[];
   /** As for `cedarPolicies`: whom `user in "…"` can name. */
   groups?: Partial<Config["groups"]>;
-  /** What models cost, where a file does not say. */
+  /** Model prices, where a file has none. */
   prices?: ProjectResources["prices"];
 }>;
 
@@ -35,28 +35,28 @@ export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly
   assertArguments("symbiAgents", { options: objectWith({ root: text(ROOT_HINT) }, ROOT_HINT) }, options);
   const { root, files = FILES, tools = [], skills = [], groups = {}, prices = {} } = options;
   const sources = (await readSymbiFiles(root, files)).map((read) => {
-    if (read.kind === "problems") throw refuseAll(read.path, read.problems);
+    if (read.kind === "problems") throw toProblemsFault(read.path, read.problems);
     return read.source;
   });
   const { compileAgent } = await import("./symbi-compile.ts");
-  const origins = originsOf(sources);
+  const origins = indexOrigins(sources);
   const box = new Map(tools.map((tool) => [tool.name, { tool }]));
   const agents = [...origins.values()].map((origin) => {
     const { source, draft } = origin;
-    const built = buildAgent(source, draft, { box, broken: new Map(), prices, lacks: false });
-    if (built.kind === "problems") throw refuseAll(source.path, built.problems, built.cause);
+    const built = buildAgent(source, draft, { box, broken: new Map(), prices, isIncomplete: false });
+    if (built.kind === "problems") throw toProblemsFault(source.path, built.problems, built.cause);
     const agent = equipAgent(built.agent, { ...NO_RESOURCES, skills, prices });
-    mustHaveSkills(agent);
-    const made = finishAgent(agent, origin, () => compileAgent(origin, seenBy(agent, { users: {}, ...groups })));
-    if (made.kind === "problems") throw refuseAll(source.path, made.problems);
+    assertAgentComplete(agent);
+    const made = finishAgent(agent, origin, () => compileAgent(origin, toSymbiInputs(agent, { users: {}, ...groups })));
+    if (made.kind === "problems") throw toProblemsFault(source.path, made.problems);
     return made.agent;
   });
-  const [open] = openDelegates(origins);
-  if (open !== undefined) throw refuseAll(open.origin.source.path, [open.problem]);
+  const [open] = findPublicDelegates(origins);
+  if (open !== undefined) throw toProblemsFault(open.origin.source.path, [open.problem]);
   return agents;
 }
 
-function originsOf(sources: readonly SymbiSource[]): ReadonlyMap<string, SymbiOrigin> {
+function indexOrigins(sources: readonly SymbiSource[]): ReadonlyMap<string, SymbiOrigin> {
   const origins = new Map<string, SymbiOrigin>();
   for (const source of sources) {
     const { symbi, path } = source;
@@ -64,14 +64,14 @@ function originsOf(sources: readonly SymbiSource[]): ReadonlyMap<string, SymbiOr
     if (needy !== undefined) {
       const hint = "`orgate up` runs schedules and webhooks: put it into a file of the project, or take it out";
       const { file, line, column } = needy.place;
-      throw refuseAll(path, [{ file, line, column, detail: `\`${needy.name}\` needs a project: nobody would start it here`, hint }]);
+      throw toProblemsFault(path, [{ file, line, column, detail: `\`${needy.name}\` needs a project: nobody would start it here`, hint }]);
     }
     for (const draft of symbi.agents) {
       const other = origins.get(draft.name);
       if (other !== undefined) {
         const there = symbiProblemAt(other.source.symbi, other.draft.at, "", "");
         const detail = `agent \`${draft.name}\` is already defined in ${there.file}:${there.line}`;
-        throw refuseAll(path, [symbiProblemAt(symbi, draft.at, detail, "rename one of them")]);
+        throw toProblemsFault(path, [symbiProblemAt(symbi, draft.at, detail, "rename one of them")]);
       }
       origins.set(draft.name, { source, draft });
     }

@@ -8,8 +8,8 @@ import { openProject } from "../../config/project-toml.ts";
 import { type FileCache, openFileCache } from "../../files/file-cache.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { loadProject } from "../load.ts";
-import { agentMemory, projectMemory } from "./symbi-cache.ts";
-import { seenBy } from "./symbi-inputs.ts";
+import { openProjectCache, openSymbiCache } from "./symbi-cache.ts";
+import { toSymbiInputs } from "./symbi-inputs.ts";
 
 let root = "";
 beforeEach(() => {
@@ -51,7 +51,7 @@ function counted(memory: FileCache) {
 async function load(isRemembered = true) {
   const home = join(root, "home");
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const memory = projectMemory({ root }, { ORGATE_HOME: home });
+  const memory = openProjectCache({ root }, { ORGATE_HOME: home });
   const { counting, met } = counted(memory);
   const loaded = isRemembered
     ? await loadProject(openProject(root, root), { env: {}, cache: counting })
@@ -102,7 +102,7 @@ test("R-9 every piece of the guide, and our own agent, come back as they were an
   const repository = join(import.meta.dirname, "../../../../..");
   const pages = ["docs/guide/symbi.md", "docs/guide/agents.md"].map((page) => readFileSync(join(repository, page), "utf8"));
   const snippets = pages.flatMap((page) => [...page.matchAll(/```symbi\n([\s\S]*?)```/g)].map(([, code = ""]) => code));
-  const memory = agentMemory(openFileCache({ home: root, root, stamp: "", hash: sha256 }));
+  const memory = openSymbiCache(openFileCache({ home: root, root, stamp: "", hash: sha256 }));
   let agents = 0;
   for (const text of [...snippets, readFileSync(join(repository, "agents/shell.symbi"), "utf8")]) {
     const read = readSymbi(text, "agents/x.symbi");
@@ -127,7 +127,7 @@ test("R-9 what a compiled file is known by holds all that is read of a tool", as
   const [draft] = read.symbi.agents;
   if (draft === undefined) throw new Error("no agent");
   const asked = new Set<string>();
-  const memory = agentMemory({
+  const memory = openSymbiCache({
     find(digest) {
       asked.add(digest);
       return null;
@@ -145,6 +145,6 @@ test("R-9 what a compiled file is known by holds all that is read of a tool", as
     { resourceTypes: ["Host"] },
   ];
   const origin = { source: { symbi: read.symbi, path: "" }, draft };
-  for (const variant of variants) memory.compiled(origin, seenBy({ tools: [{ ...tool, ...variant }] }, { users: {} }));
+  for (const variant of variants) memory.compiled(origin, toSymbiInputs({ tools: [{ ...tool, ...variant }] }, { users: {} }));
   expect(asked.size).toBe(variants.length);
 });

@@ -1,6 +1,6 @@
 /**
- * What `.symbi` files were found to say, remembered: the file as it was read, and its rules as Cedar (decision 0051). Both are made from text, tools and groups alone,
- * which is what they are known by; what was wrong is never kept, so it is looked at, and refused, every time.
+ * Cache of `.symbi` files: the file as it was read, and its rules as Cedar (decision 0051). Both are made from text, tools and groups alone,
+ * which are its key; a file with problems is never cached, so it is read, and refused, every time.
  *
  * R-9 an agent's file that has not changed, with tools, groups and code that have not changed, is neither read nor compiled again by the commands that run agents; it
  *     is the same agent, with the same policies and the same digest. `agents validate`, `agents explain`, `agents diff` and `policy check` read everything.
@@ -20,21 +20,21 @@ import { orgateHome } from "../../store/keyring.ts";
 import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
 import type { SymbiOrigin } from "./symbi-origin.ts";
 
-export type Made = Extract<Compiled, { kind: "compiled" }>;
+export type CompiledRules = Extract<Compiled, { kind: "compiled" }>;
 
-export type AgentMemory = Readonly<{
+export type SymbiCache = Readonly<{
   read(text: string, file: string): SymbiFile | null;
   keepRead(text: string, symbi: SymbiFile): void;
-  compiled(origin: SymbiOrigin, seen: SymbiInputs): Made | null;
-  keepCompiled(origin: SymbiOrigin, seen: SymbiInputs, made: Made): void;
+  compiled(origin: SymbiOrigin, seen: SymbiInputs): CompiledRules | null;
+  keepCompiled(origin: SymbiOrigin, seen: SymbiInputs, made: CompiledRules): void;
 }>;
 
 /** Whose files have a say in what is made. */
 const ROOMS = ["vocab", "agents", "gate"];
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
-/** What is remembered of this project by the person who runs it. */
-export const projectMemory = (config: Pick<Config, "root">, env: Env): FileCache =>
+/** The person's cache for this project. */
+export const openProjectCache = (config: Pick<Config, "root">, env: Env): FileCache =>
   openFileCache({
     home: orgateHome(env),
     root: config.root,
@@ -42,7 +42,7 @@ export const projectMemory = (config: Pick<Config, "root">, env: Env): FileCache
     hash: sha256,
   });
 
-export function agentMemory(remembered: FileCache = NO_FILE_CACHE): AgentMemory {
+export function openSymbiCache(remembered: FileCache = NO_FILE_CACHE): SymbiCache {
   const digests = new WeakMap<SeenTool, string>();
   const digestOf = (tool: SeenTool): string => {
     const known = digests.get(tool) ?? sha256(JSON.stringify(tool));
@@ -53,10 +53,10 @@ export function agentMemory(remembered: FileCache = NO_FILE_CACHE): AgentMemory 
   const compiledKey = ({ source: { symbi }, draft }: SymbiOrigin, { tools, ...rest }: SymbiInputs) =>
     sha256(JSON.stringify(["compiled", symbi.file, symbi.text, draft.name, tools.map(digestOf), rest]));
   return {
-    read: (text, file) => opened(remembered.find(readKey(text, file)), symbiFrom),
-    keepRead: (text, symbi) => kept(readKey(text, symbi.file), symbi, symbiText(symbi), symbiFrom),
-    compiled: (origin, seen) => opened(remembered.find(compiledKey(origin, seen)), madeFrom),
-    keepCompiled: (origin, seen, made) => kept(compiledKey(origin, seen), made, JSON.stringify(made), madeFrom),
+    read: (text, file) => parseCached(remembered.find(readKey(text, file)), parseSymbiFile),
+    keepRead: (text, symbi) => kept(readKey(text, symbi.file), symbi, toSymbiJson(symbi), parseSymbiFile),
+    compiled: (origin, seen) => parseCached(remembered.find(compiledKey(origin, seen)), parseCompiled),
+    keepCompiled: (origin, seen, made) => kept(compiledKey(origin, seen), made, JSON.stringify(made), parseCompiled),
   };
 
   /** Only what comes back as it was. */
@@ -65,15 +65,15 @@ export function agentMemory(remembered: FileCache = NO_FILE_CACHE): AgentMemory 
   }
 }
 
-const opened = <T>(json: string | null, from: (json: string) => T): T | null => (json === null ? null : from(json));
+const parseCached = <T>(json: string | null, from: (json: string) => T): T | null => (json === null ? null : from(json));
 
 // the sum of the file was right, and it lies where nobody else can write: these are our own words
-const madeFrom = (json: string): Made => JSON.parse(json) as Made;
+const parseCompiled = (json: string): CompiledRules => JSON.parse(json) as CompiledRules;
 
-const symbiText = ({ agents, ...rest }: SymbiFile): string =>
+const toSymbiJson = ({ agents, ...rest }: SymbiFile): string =>
   JSON.stringify({ ...rest, agents: agents.map(({ places, ...draft }) => ({ ...draft, places: [...places] })) });
 
-function symbiFrom(json: string): SymbiFile {
+function parseSymbiFile(json: string): SymbiFile {
   const symbi = JSON.parse(json) as SymbiFile;
   return { ...symbi, agents: symbi.agents.map((draft) => ({ ...draft, places: new Map(draft.places) })) };
 }

@@ -6,10 +6,10 @@ import type { SeenTool, SymbiInputs } from "./symbi-inputs.ts";
 import type { SymbiOrigin } from "./symbi-origin.ts";
 
 export const compileAgent = ({ source: { symbi }, draft }: SymbiOrigin, { tools, users }: SymbiInputs, unknown?: UnknownTools): Compiled =>
-  compilePolicies(symbi, draft, { tools: tools.map(shapeOf), userGroups: users, ...(unknown === undefined ? {} : { unknown }) });
+  compilePolicies(symbi, draft, { tools: tools.map(toToolShape), userGroups: users, ...(unknown === undefined ? {} : { unknown }) });
 
 /** As policies see a tool. */
-function shapeOf({ name, effects, inputSchema, targets, outgoing, resourceTypes }: SeenTool): ToolShape {
+function toToolShape({ name, effects, inputSchema, targets, outgoing, resourceTypes }: SeenTool): ToolShape {
   const given = (arg: string) => ({ arg, required: isRequired(inputSchema, arg) });
   const { type } = toArgTypes(inputSchema);
   return { name, effects, args: type, targets: targets.map(given), outgoing: outgoing.map(given), resourceTypes };

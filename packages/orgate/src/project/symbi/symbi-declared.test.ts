@@ -128,7 +128,7 @@ const FILTER: Table<"webhook filter"> = {
   equals: ["1", "2"],
   contains: ['"tex"', '"other"'],
 };
-/** What comes of one delivery to the first path, signed with the first secret. */
+/** Results of one delivery to the first path, signed with the first secret. */
 const COMES: Readonly<Record<string, readonly [string, string]>> = {
   agent: ["202 clerk", "202 other"],
   path: ["202 clerk", "404"],

@@ -15,6 +15,7 @@ import {
   readJson,
   suggestNearest,
 } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/symbi";
 import { unusableTool } from "@orgate/toolclad";
 import { fileFault } from "../../files/file-fault.ts";
@@ -22,8 +23,7 @@ import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts"
 import { readTextFile } from "../../files/text-file.ts";
 import { matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
 import { findAgentPrices } from "../../models/agent-prices.ts";
-import { errorMessage } from "../../node/error-message.ts";
-import { defineTelling } from "../agent-settings.ts";
+import { defineReporting } from "../agent-settings.ts";
 import type { NamedTools } from "../formats/format.ts";
 import type { SymbiSource } from "./symbi-origin.ts";
 
@@ -48,20 +48,23 @@ export async function readSymbiFiles(
   root: string,
   patterns: readonly string[],
   drafts: readonly Draft[] = [],
-  memory: CachedSymbi = NEVER_READ,
+  memory: ReadSymbiCache = NEVER_READ,
 ): Promise<readonly ReadSource[]> {
   const folder = realpathSync(root);
   const files = [...new Set([...matchProjectFiles(folder, patterns, "agents"), ...matchDrafts(folder, patterns, drafts)])].sort();
   const reads: ReadSource[] = [];
-  for (const path of files) reads.push(await readOne(folder, path, drafts, memory));
+  for (const path of files) reads.push(await readSymbiFile(folder, path, drafts, memory));
   return reads;
 }
 
-/** What a text was found to say, and a place to keep it. */
-export type CachedSymbi = Readonly<{ read(text: string, file: string): SymbiFile | null; keepRead(text: string, symbi: SymbiFile): void }>;
-const NEVER_READ: CachedSymbi = { read: () => null, keepRead: () => {} };
+/** Cached form of a text, and a way to store it. */
+export type ReadSymbiCache = Readonly<{
+  read(text: string, file: string): SymbiFile | null;
+  keepRead(text: string, symbi: SymbiFile): void;
+}>;
+const NEVER_READ: ReadSymbiCache = { read: () => null, keepRead: () => {} };
 
-async function readOne(root: string, path: string, drafts: readonly Draft[], memory: CachedSymbi): Promise<ReadSource> {
+async function readSymbiFile(root: string, path: string, drafts: readonly Draft[], memory: ReadSymbiCache): Promise<ReadSource> {
   const file = toProjectPath(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",
@@ -86,7 +89,7 @@ async function readOne(root: string, path: string, drafts: readonly Draft[], mem
 }
 
 /** Throws with the first problem, and how many more there are. */
-export function refuseAll(path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): FaultError {
+export function toProblemsFault(path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): FaultError {
   const [{ line, column, detail, hint }, ...more] = problems;
   const rest = more.length === 0 ? hint : `${hint}; ${more.length} more: \`orgate agents validate\` tells them all`;
   return fileFault({ file: path, at: { line, column }, detail, hint: rest }, cause);
@@ -107,14 +110,14 @@ export type BuiltAgent = Readonly<
 >;
 
 /** The agent with what it names of the project's tools; what it says of policies and labels comes when all its tools are there. */
-export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices, lacks }: NamedTools): BuiltAgent {
+export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, broken, prices, isIncomplete }: NamedTools): BuiltAgent {
   const problems: SymbiProblem[] = [];
   const unfit: UnfitTool[] = [];
   const tools = draft.tools.flatMap(({ name, at }) => {
     const [found, wrong] = [box.get(name), broken.get(name)];
     if (found !== undefined) return [found.tool];
     if (wrong === undefined) {
-      if (!lacks) problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
+      if (!isIncomplete) problems.push(problemAt(symbi, at, `there is no tool \`${name}\``, toolHint(name, box)));
       return /^[\w-]{1,64}$/.test(name) ? [unusableTool(name)] : [];
     }
     const { file, line, column, detail, hint } = wrong;
@@ -124,7 +127,7 @@ export function buildAgent({ symbi }: SymbiSource, draft: AgentDraft, { box, bro
   const { definition } = draft;
   const known = findAgentPrices([definition.model ?? DEFAULT_MODEL, ...(definition.fallbacks ?? [])], definition.prices, prices);
   let cause: unknown;
-  const agent = defineTelling(
+  const agent = defineReporting(
     {
       ...definition,
       ...(known === null ? {} : { prices: known }),

@@ -4,31 +4,31 @@ import { relative } from "node:path";
 import type { Agent } from "@orgate/core";
 import type { Compiled, UnknownTools } from "@orgate/symbi";
 import { isUnusableTool } from "@orgate/toolclad";
-import type { AgentFormat, FormatAgent, FormatGround, NamedTools, ProjectAgent } from "../formats/format.ts";
-import { finishAgent, lacksAny, openDelegates } from "./project-symbi.ts";
-import { type AgentMemory, agentMemory } from "./symbi-cache.ts";
+import type { AgentFormat, FormatAgent, FormatContext, NamedTools, ProjectAgent } from "../formats/format.ts";
+import { findPublicDelegates, finishAgent, hasMissingParts } from "./project-symbi.ts";
+import { openSymbiCache, type SymbiCache } from "./symbi-cache.ts";
 import { buildAgent, isSymbi, readSymbiFiles, problemAt as symbiProblemAt } from "./symbi-files.ts";
-import { type SymbiInputs, seenBy } from "./symbi-inputs.ts";
+import { type SymbiInputs, toSymbiInputs } from "./symbi-inputs.ts";
 import type { SymbiOrigin, SymbiSource } from "./symbi-origin.ts";
 
 export const symbiFormat: AgentFormat = {
   name: "symbi",
   matches: isSymbi,
-  load: (patterns, ground) => new SymbiLoading(ground).load(patterns),
+  load: (patterns, context) => new SymbiLoading(context).load(patterns),
 };
 
 const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
 
 class SymbiLoading {
-  readonly #ground: FormatGround;
-  readonly #memory: AgentMemory;
+  readonly #context: FormatContext;
+  readonly #memory: SymbiCache;
   readonly #origins = new Map<string, SymbiOrigin>();
   /** Files of which a block is missing. */
   readonly #torn = new Set<SymbiSource>();
 
-  constructor(ground: FormatGround) {
-    this.#ground = ground;
-    this.#memory = agentMemory(ground.cache);
+  constructor(context: FormatContext) {
+    this.#context = context;
+    this.#memory = openSymbiCache(context.cache);
   }
 
   async load(patterns: readonly string[]) {
@@ -36,14 +36,14 @@ class SymbiLoading {
     const sources = found.map(({ path, symbi }) => ({ path, symbi, schedules: symbi.schedules, webhooks: symbi.webhooks }));
     const drafts = found.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
     if (drafts.length === 0) return { agents: [], sources };
-    const tools = await this.#ground.tools();
+    const tools = await this.#context.tools();
     const agents = drafts.flatMap((origin) => this.#define(origin, tools));
-    for (const { origin, problem } of openDelegates(this.#origins)) this.#ground.refuse(origin.source.path, [problem]);
+    for (const { origin, problem } of findPublicDelegates(this.#origins)) this.#context.refuse(origin.source.path, [problem]);
     return { agents, sources };
   }
 
   async #read(patterns: readonly string[]): Promise<readonly SymbiSource[]> {
-    const { config, refuse, lose } = this.#ground;
+    const { config, refuse, markUnread: lose } = this.#context;
     const reads = await readSymbiFiles(config.root, patterns, config.drafts, this.#memory);
     return reads.flatMap((read) => {
       if (read.kind === "source") return [read.source];
@@ -56,7 +56,7 @@ class SymbiLoading {
 
   #define(origin: SymbiOrigin, tools: NamedTools): readonly FormatAgent[] {
     const { source, draft } = origin;
-    const { config, refuse, collect, lose } = this.#ground;
+    const { config, refuse, collect, markUnread: lose } = this.#context;
     const at = (place: number, detail: string, hint: string) => symbiProblemAt(source.symbi, place, detail, hint);
     const other = this.#origins.get(draft.name);
     if (other !== undefined) {
@@ -89,22 +89,22 @@ class SymbiLoading {
 
   async #finish(agent: Agent, origin: SymbiOrigin): Promise<Pick<ProjectAgent, "agent" | "symbi">> {
     const made = await this.#compile(agent, origin);
-    if (made.kind === "problems") this.#ground.refuse(origin.source.path, made.problems);
+    if (made.kind === "problems") this.#context.refuse(origin.source.path, made.problems);
     return made.kind === "agent"
       ? { agent: made.agent, symbi: { origin, policies: made.policies } }
       : { agent, symbi: { origin, policies: [] } };
   }
 
   async #compile(agent: Agent, origin: SymbiOrigin) {
-    const { config, isCollecting } = this.#ground;
-    const seen = () => seenBy(agent, config.groups);
+    const { config, isCollecting } = this.#context;
+    const seen = () => toSymbiInputs(agent, config.groups);
     const unknown = isCollecting ? this.#unknownTo(agent, origin) : null;
     if (unknown !== null) {
       const part = (await import("./symbi-compile.ts")).compileAgent(origin, seen(), unknown);
       if (part.kind === "problems") return part;
-      if (!lacksAny(agent)) return { kind: "agent", agent, policies: [] } as const;
+      if (!hasMissingParts(agent)) return { kind: "agent", agent, policies: [] } as const;
     }
-    const made = lacksAny(agent) ? NOTHING_MADE : await this.#compileOnce(origin, seen());
+    const made = hasMissingParts(agent) ? NOTHING_MADE : await this.#compileOnce(origin, seen());
     return finishAgent(agent, origin, () => made);
   }
 
@@ -121,6 +121,6 @@ class SymbiLoading {
     const isSilent = tools.length + delegates.length + (definition.skills?.length ?? 0) + (definition.mcp?.length ?? 0) === 0;
     const more = agent.missing.length + agent.missingServers.length > 0 || (this.#torn.has(source) && isSilent);
     const named = agent.tools.filter(isUnusableTool).map(({ name }) => name);
-    return more || named.length > 0 || lacksAny(agent) ? { more, named } : null;
+    return more || named.length > 0 || hasMissingParts(agent) ? { more, named } : null;
   }
 }

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { finishAgent } from "./project-symbi.ts";
 import { compileAgent } from "./symbi-compile.ts";
 import { buildAgent } from "./symbi-files.ts";
-import { seenBy } from "./symbi-inputs.ts";
+import { toSymbiInputs } from "./symbi-inputs.ts";
 
 const root = join(import.meta.dirname, "../../../../..");
 const pages = ["docs/guide/symbi.md", "docs/guide/agents.md"].map((page) => readFileSync(join(root, page), "utf8"));
@@ -32,10 +32,10 @@ test("Y-3 every piece of the language in the guide is read, checked, compiled, a
     if (read.kind === "problems") throw new Error(`${JSON.stringify(read.problems)}\n${text}`);
     const source = { symbi: read.symbi, path: "agents/guide.symbi" };
     for (const draft of read.symbi.agents) {
-      const built = buildAgent(source, draft, { box, broken: new Map(), prices: {}, lacks: false });
+      const built = buildAgent(source, draft, { box, broken: new Map(), prices: {}, isIncomplete: false });
       if (built.kind === "problems") throw new Error(JSON.stringify(built.problems));
       const { agent } = built;
-      const seen = seenBy(agent, { users: { operators: ["ann"] } });
+      const seen = toSymbiInputs(agent, { users: { operators: ["ann"] } });
       const finished = finishAgent(agent, { source, draft }, () => compileAgent({ source, draft }, seen));
       if (finished.kind === "problems") throw new Error(JSON.stringify(finished.problems));
     }

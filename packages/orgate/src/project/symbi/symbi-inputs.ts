@@ -1,4 +1,4 @@
-/** What compiling the rules of an agent's file reads beside the file: nothing else is given to it, and all of it is what the outcome is remembered by. */
+/** Inputs of compiling an agent's rules beside the file itself: the compiler gets nothing else, and the cache is keyed by all of it. */
 import type { Agent, Tool } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 
@@ -16,7 +16,7 @@ function seenTool(tool: Tool): SeenTool {
   return made;
 }
 
-export const seenBy = ({ tools }: Pick<Agent, "tools">, { users }: Pick<Config["groups"], "users">): SymbiInputs => ({
+export const toSymbiInputs = ({ tools }: Pick<Agent, "tools">, { users }: Pick<Config["groups"], "users">): SymbiInputs => ({
   tools: tools.map(seenTool),
   users,
 });

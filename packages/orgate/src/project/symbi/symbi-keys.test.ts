@@ -264,7 +264,7 @@ const approval = (key: string, values: readonly [string, string], look: Row["loo
   rules: THINKS,
   says: lookThen,
 });
-/** What comes of one person's yes. */
+/** The result after one person's approval. */
 const afterYes =
   (by: string, answer: "approve" | "grant" = "approve") =>
   async ({ result, runtime, person }: Seen): Promise<unknown> => {
@@ -278,12 +278,12 @@ const afterYes =
       () => "refused",
     );
   };
-/** What comes of the next call, when its own tool has labelled the session after the grant. */
+/** The result of the next call, when its own tool has labelled the session after the grant. */
 const afterGrant = async (seen: Seen): Promise<unknown> => {
   await afterYes("ann", "grant")(seen);
   return (await seen.runtime.complete(seen.name, "again", { session: seen.result.session })).state;
 };
-/** What comes of half an hour without an answer. */
+/** The result of half an hour without an answer. */
 const afterHalfAnHour = async ({ result, runtime }: Seen): Promise<unknown> => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 30 * 60_000 });
   try {
@@ -323,7 +323,7 @@ const planned = rowsOf.flatMap(([block, key, row]) =>
     return { name, text: row.file?.(name, value) ?? usual, row };
   }),
 );
-/** What the others recall. */
+/** The agent that remembers what the others recall. */
 const SEEDER: Planned = {
   name: "seeder",
   text: remembers("seeder", "store shared"),
@@ -361,7 +361,7 @@ test.each(rowsOf)("Y-3 %s %s: what comes of a run changes with its value", async
   expect(found).toEqual(comes);
 });
 
-/** What says nothing to the model, and is no limit: of which file a session goes on with. */
+/** Keys that neither the model sees nor a limit depends on: they only identify the file that a session goes on with. */
 const OF_FILE = ["version", "author", "license", "tags"] as const;
 test("Y-3 Y-4 metadata version, author, license and tags: a session that goes on under another says so", async () => {
   const at = (value: string) =>

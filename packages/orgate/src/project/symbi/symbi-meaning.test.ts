@@ -44,7 +44,7 @@ const either = (a: Meant, b: Meant): Meant => ({
   text: `(${a.text}) || (${b.text})`,
   holds: (call, unknown) => a.holds(call, unknown) || b.holds(call, unknown),
 });
-/** What is asked is one comparison: where it cannot be told, neither can what follows from it. */
+/** The condition is one comparison: where it is unknown, so is everything that follows from it. */
 const choice = (ask: (typeof ASKED)[number], then: Meant, otherwise: Meant): Meant => ({
   text: `if ${ask.text} { ${then.text} } else { ${otherwise.text} }`,
   holds: (call, unknown) => {

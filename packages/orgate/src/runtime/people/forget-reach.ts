@@ -1,6 +1,6 @@
 /**
- * What a forgetting with `erase` reaches: the sessions that hold what was said, their relatives, and what was stored from there (N-13).
- * N-13 what was forgotten before is known by its tombstone: whoever asks once more reaches what was left then.
+ * Reach of a forgetting with `erase`: the sessions that hold the text, their relatives, and the items stored from there (N-13).
+ * N-13 an item that was forgotten before is known by its tombstone: a second request reaches what the first left.
  */
 import {
   type Entry,

@@ -97,7 +97,7 @@ type Given = Readonly<{
   knowledge?: KnowledgeDefinition;
   embedding?: Embedder;
   others?: readonly string[];
-  /** What lies where knowledge is kept before anything is opened. */
+  /** Prepares the knowledge file before anything is opened. */
   spoiled?: (file: string) => void;
 }>;
 async function stage({ says, tools = [send, page], knowledge = true, embedding, others = [], spoiled }: Given) {

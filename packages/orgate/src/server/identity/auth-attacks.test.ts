@@ -1,4 +1,4 @@
-/** What somebody with little access tries in order to learn or reach more: over a real server, by every way in. */
+/** Attacks by somebody with little access who wants to learn or reach more: over a real server, by every way in. */
 import { approvalId, callId, defineAgent, grantId, type SessionId, sessionId } from "@orgate/core";
 import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@orgate/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -47,7 +47,7 @@ async function elsewhere({ stand }: Guarded, work: (place: OpenProjectStore) => 
 }
 const SOMETHING = { means: "key", person: "zoe", agents: [], actions: [], until: null, note: "", by: ANN } as const;
 
-/** What came of a body before it broke off, or ended. */
+/** Whether a body ended or broke off. */
 async function bodyOf(response: Response): Promise<"whole" | "broken"> {
   try {
     for await (const _ of response.body ?? []);

@@ -154,7 +154,7 @@ const BODIES: Partial<Record<OperationName, (of: Things) => unknown>> = {
   applyPolicies: () => ({ files: [], reason: "a" }),
   addSchedule: ({ agent }) => ({ schedule: "another", agent, cron: "0 2 * * *" }),
 };
-/** What is sent without a body. */
+/** Operations that are sent without a body. */
 const BARE: ReadonlySet<OperationName> = new Set(["ticket", "runSchedule"]);
 
 function paramOf(path: string, field: string, of: Things): string {

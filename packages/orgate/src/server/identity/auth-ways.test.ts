@@ -37,7 +37,7 @@ const ways = (): readonly string[] => [
   ...Object.keys(one.talks).map((path) => `WS ${path}`),
 ];
 
-/** What somebody gets who shows this: a status; 101 for a socket that opens. */
+/** The status for somebody with this credential; 101 for a socket that opens. */
 async function tried(way: string, who: string): Promise<number> {
   const [method = "", path = ""] = way.split(" ");
   const headers = { accept: "text/html", ...shown[who] };

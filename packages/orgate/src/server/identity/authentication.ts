@@ -5,8 +5,8 @@
  * W-12 A caller whose access ends while connected is cut off: `watch` reports it for as long as something is open.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { errorMessage } from "@orgate/core/vocab";
 import { type Problem, wireProblem } from "@orgate/protocol";
-import { errorMessage } from "../../node/error-message.ts";
 import type { Caller, Permissions } from "../../operations/access.ts";
 
 /** A request as identity sees it, without its body: nobody is authenticated by a body. */

@@ -1,11 +1,11 @@
 /**
- * Serves entries of the journal to any number of followers. One reader follows the journal and keeps the newest entries as text, once for all followers; a
- * follower that is up to date is served from these, one that is behind reads the journal at its own pace. No follower has a queue.
+ * From the journal to any number of followers. One reader follows the journal and keeps its last stretch, each entry as text, once for all; a follower at
+ * the front is served from that stretch, one that is behind reads the journal, at its own pace. Nothing is queued for anybody.
  *
- * W-24 a follower gets every entry once and in order from any position on, however slow it is; the next batch is looked up when it has taken the one
- *     before, so that a slow follower costs the server nothing but its position.
- * W-25 the newest entries are bounded, in number and in bytes, and are dropped with the last follower.
- * W-24 a follower gets only what it may see at that moment; a batch also covers the positions of entries that it may not see.
+ * W-24 a follower gets every entry once and in order from any position on, however slow it is; the next batch is read when it has taken what
+ *     came before, so that a slow one costs the server nothing but its place.
+ * W-25 what is kept for those at the front is bounded, in entries and in bytes, and is let go with the last follower.
+ * W-24 a follower gets only what it may see at that moment; where something in between is not for it, the range of its batch covers it.
  */
 
 import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
@@ -15,20 +15,20 @@ import { openBell } from "../../node/bell.ts";
 import { createTextCursor, openLiveText, type Subscribe, type TextPreview } from "../../runtime/subscribe.ts";
 
 export type FanoutEntry =
-  /** Everything between `after` and `to` that the follower may see; `items` are frames' items as text. */
+  /** The entries between `after` and `to`; `items` are frames' items as text. */
   | Readonly<{ kind: "batch"; after: number; to: number; items: readonly string[] }>
   | Readonly<{ kind: "words"; words: TextPreview }>
   | Readonly<{ kind: "caught-up"; at: number }>
-  /** The session is closed: nothing follows. */
+  /** Its session is closed: nothing follows. */
   | Readonly<{ kind: "closed"; at: number }>
-  /** The caller may not see it any more: nothing follows. */
+  /** It may not be seen any more: nothing follows. */
   | Readonly<{ kind: "hidden"; at: number }>;
 
 export type Follow = Readonly<{
   to: Following;
   after: number | "now";
   previews: boolean;
-  /** True if the follower may see that stream now. */
+  /** Whether this follower may see that stream, now. */
   sees(stream: StreamId): boolean | Promise<boolean>;
   signal: AbortSignal;
 }>;
@@ -74,11 +74,11 @@ export function openFanout(journal: Places, subscribe: Subscribe, bounds: Fanout
   };
 }
 
-// ── the front: the newest entries ──
+// ── the front: what was written last ──
 
 type Front = Readonly<{
   started: Promise<void>;
-  /** Null when the position lies before the newest entries. */
+  /** Null when the place lies before what is kept. */
   after(position: number): readonly Held[] | null;
   afterOf(stream: StreamId, place: number): readonly Held[] | null;
   spoken: ReturnType<typeof openLiveText>["now"];
@@ -183,7 +183,7 @@ function openFront(journal: Places, subscribe: Subscribe, limits: FanoutLimits):
     newest.base = position;
     pump().catch(fail);
   });
-  started.catch(() => {}); // reported where it is awaited
+  started.catch(() => {}); // heard of where it is awaited
 
   return {
     started,
@@ -252,7 +252,7 @@ async function* followAll(source: Source, wanted: Follow): AsyncGenerator<Fanout
   yield* tell(source, { session: null, start, look, placeOf: (one) => one.position ?? 0, wasClosed: false }, wanted);
 }
 
-/** A position after the end belongs to another journal. */
+/** A reader that has seen more than there is has seen another journal. */
 function startAt(after: number | "now", last: number, what: string): number {
   if (after === "now") return last;
   if (after <= last) return after;
@@ -271,7 +271,7 @@ async function* tell({ front, bounds }: Source, from: Look, { previews, sees, si
       bell.still();
       const failed = front.failed();
       if (failed !== null) throw failed.error;
-      const spoken = previews ? front.spoken(session) : new Map(); // before the look: if the look finds nothing, everything before these words was sent
+      const spoken = previews ? front.spoken(session) : new Map(); // before the look: an empty one then means that all before these words was told
       const found = within(await look(at), bounds.batchBytes);
       if (session !== null && !(await sees(session))) {
         yield { kind: "hidden", at };

@@ -1,6 +1,6 @@
 /**
- * Server-sent events: a subscription of `/ws/v1` for clients that only listen. Each event's data is a frame; its id is the position to continue from.
- * W-24 a stream of events contains what a subscription contains, at the reader's own pace; `Last-Event-ID` continues exactly after what arrived.
+ * The same as `/ws/v1` for clients that only listen: server-sent events. Each event's data is a frame; its id is where to go on from.
+ * W-24 a stream of events tells what a subscription tells, at the reader's own pace; `Last-Event-ID` goes on exactly after what arrived.
  */
 import { isFault } from "@orgate/core";
 import { frameText, type Problem, wireProblem } from "@orgate/protocol";
@@ -9,18 +9,18 @@ import type { Sink } from "../../operations/result.ts";
 import type { Fanout, FanoutEntry, Follow } from "./fanout.ts";
 
 export const EVENT_STREAM = "text/event-stream";
-/** The subscription id in frames of a stream, which is always one subscription. */
+/** The name that frames have where there is but one subscription. */
 const STREAM = "stream";
 const KEEP_ALIVE_MS = 15_000;
 
-/** The position in `Last-Event-ID`; null if it has none. */
+/** Where `Last-Event-ID` says to go on; null: it says nothing that can be understood. */
 export const lastEventId = (header: string | null): number | null => (header !== null && /^\d{1,15}$/.test(header) ? Number(header) : null);
 
-/** Ends when the followed session is closed, or with the signal; a failure is an `error` event, like over a socket. */
+/** Ends with the stream that it follows, or with the signal; failures are sent as an `error`, like over a socket. */
 export async function streamEvents(fanout: Fanout, follow: Follow, sink: Sink, keepAliveMs = KEEP_ALIVE_MS): Promise<void> {
   let isWriting = false;
   const alive = setInterval(() => {
-    if (!isWriting) void sink.write(":\n\n"); // a client that does not read gets no keep-alive on top
+    if (!isWriting) void sink.write(":\n\n"); // whoever does not read is told nothing more
   }, keepAliveMs).unref();
   try {
     for await (const told of fanout.follow(follow)) {

@@ -17,7 +17,7 @@ async function stageOf(options: StageOptions): Promise<Stage> {
   return stage;
 }
 
-/** What `useChat` keeps in React's state. */
+/** A stand-in for the state that `useChat` keeps in React. */
 class State implements ChatState<UIMessage> {
   status: ChatStatus = "ready";
   error: Error | undefined = undefined;

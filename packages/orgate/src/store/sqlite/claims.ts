@@ -1,6 +1,6 @@
 /**
- * What an append may claim only while nobody has it, checked in the transaction that writes it: what a session is opened under or by (`claims.ts`),
- * and a grant, which is used only while it is not revoked. Rows kept by the events, made again from them where the tables are missing.
+ * Claims that an append may make only while nobody has them, checked in the transaction that writes it: the name or key that a session is opened under (`claims.ts`),
+ * and a grant, which is used only while it is not revoked. The rows follow the events, and are made again from them where the tables are missing.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { listOpeningClaims, type Records } from "@orgate/core/journal";

@@ -4,8 +4,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
-import { FaultError } from "@orgate/core/vocab";
-import { errorMessage } from "../../node/error-message.ts";
+import { errorMessage, FaultError } from "@orgate/core/vocab";
 import { CLAIMS_SCHEMA } from "./claims.ts";
 import { COUNTS_SCHEMA, upgradeCounts } from "./counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
@@ -116,7 +115,7 @@ function prepareSchema(db: DatabaseSync, places: DatabasePaths): void {
   upgradeCounts(db);
 }
 
-/** Every table there is in a journal of this version; whoever wrote a commit that names others had them all. */
+/** Every table of a journal of this version; a writer whose commit names others had them all. */
 const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
 
 /** Tables that are gone, and triggers and views, which a journal has none of. */

@@ -1,7 +1,7 @@
 /**
- * What became durable in any stream, in that order: what subscribers, webhooks, the console's views and the halt command are fed with.
- * J-19 an entry that is told is proved like one that is read: under a genuine seal itself, or chained to one that is told with it. One that is not is told
- *      as bad in its place, and is an alarm. A place that is empty is an alarm too: entries are never removed.
+ * Durable entries of all streams in commit order: subscribers, webhooks, the console's views and the halt command read it.
+ * J-19 a delivered entry is proved like one that is read: under a genuine seal itself, or chained to one that is delivered with it. One that is not is delivered
+ *      as bad in its place, and is an alarm. An empty place is an alarm too: entries are never removed.
  */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { EMPTY_STREAM, type Position, type StoredEntry, type UnsealPorts, unsealOne, type WrittenEntry } from "@orgate/core/journal";

@@ -1,8 +1,7 @@
 /** The main thread's end of `worker.ts`: the same calls, answered later. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { FaultError } from "@orgate/core/vocab";
-import { errorMessage } from "../../node/error-message.ts";
+import { errorMessage, FaultError } from "@orgate/core/vocab";
 import type { Reply, WorkerSetup } from "./worker.ts";
 import type { SqliteWriter } from "./writer.ts";
 

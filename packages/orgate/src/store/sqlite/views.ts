@@ -1,5 +1,5 @@
 /**
- * What lists and charts are looked up in, beside the journal: which entries have which facet, and what was used by hour, agent and model. A cache in a
+ * Indexes for lists and charts, beside the journal: which entries have which facet, and usage by hour, agent and model. A cache in a
  * file of its own (`views.db`): made from the journal's own order, as far as somebody has asked for it, and made again when it is lost.
  *
  * V-4 it holds exactly what the entries up to its position say; a process that dies while it is made loses or doubles nothing; after an erasure it is

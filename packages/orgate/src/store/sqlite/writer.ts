@@ -8,6 +8,7 @@ import type { Records, StoredCommit } from "@orgate/core/journal";
 import {
   type Epoch,
   epoch,
+  errorMessage,
   type Fault,
   FaultError,
   type IntentId,
@@ -17,7 +18,6 @@ import {
   type StreamId,
   ZERO,
 } from "@orgate/core/vocab";
-import { errorMessage } from "../../node/error-message.ts";
 import { AppendWriter, type Owner, Refused, type SealedAppend } from "./append-writer.ts";
 import { type Blobs, openBlobs } from "./blobs.ts";
 import { type CountWriter, countWriter, rebuildCounts } from "./counts.ts";

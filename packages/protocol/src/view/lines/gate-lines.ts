@@ -1,5 +1,14 @@
 /** Lines about decisions and people's word on them: verdicts, approval requests, grants, halts, circuit breakers. */
-import { type Answer, escapeHidden, grantText, principalName, toCanonicalJson, type Verdict } from "@orgate/core/vocab";
+import {
+  type Action,
+  type ActionText,
+  type Answer,
+  escapeHidden,
+  grantText,
+  principalName,
+  toCanonicalJson,
+  type Verdict,
+} from "@orgate/core/vocab";
 import { shorten } from "../text-width.ts";
 import type { Tone } from "../tone.ts";
 import { type EventOf, type Line, type LineTable, line, live, SHOWN_CHARS } from "./line.ts";
@@ -34,22 +43,32 @@ export const GATE_LINES: LineTable<GateKind> = {
 };
 
 function decisionLine({ action, verdict, id }: EventOf<"gate.decided">): Line {
-  const what =
-    action.kind === "call"
-      ? `${escapeHidden(action.tool)} ${id} ${action.args === null ? "" : shorten(escapeHidden(toCanonicalJson(action.args)), SHOWN_CHARS)}`.trimEnd()
-      : action.kind === "delegate"
-        ? `delegate to ${escapeHidden(action.to)} ${id}`
-        : action.kind === "model"
-          ? `model ${action.model}`
-          : action.kind === "recall" || action.kind === "remember"
-            ? `${action.kind} ${action.scope}`
-            : `respond to ${principalName(action.to)}`;
   const tone: Tone = verdict.kind === "allow" ? "good" : verdict.kind === "deny" ? "bad" : "warn";
   const mark = verdict.kind === "allow" ? "✓" : verdict.kind === "deny" ? "✗" : "?";
   const { word, why } = verdictText(verdict);
   const shown = action.kind === "call" || action.kind === "delegate" || verdict.kind !== "allow";
-  return { mark, tone: shown ? tone : "dim", text: `${word}: ${what}${why}`, more: [], live: shown };
+  return { mark, tone: shown ? tone : "dim", text: `${word}: ${actionLineText(action, id)}${why}`, more: [], live: shown };
 }
+
+function actionLineText(action: Action, id: ActionText): string {
+  switch (action.kind) {
+    case "call":
+      return `${escapeHidden(action.tool)} ${id} ${action.args === null ? "" : shorten(escapeHidden(toCanonicalJson(action.args)), SHOWN_CHARS)}`.trimEnd();
+    case "delegate":
+      return `delegate to ${escapeHidden(action.to)} ${id}`;
+    case "model":
+      return `model ${action.model}`;
+    case "recall":
+    case "remember":
+      return `${action.kind} ${action.scope}`;
+    case "respond":
+      return `respond to ${principalName(action.to)}`;
+  }
+  return newerKindText(action);
+}
+
+/** A kind that a newer version added inside an event is named, like an event of an unknown kind. */
+const newerKindText = (value: never): string => escapeHidden(String(Object(value).kind));
 
 const DENIED_BY: Readonly<Record<string, string>> = {
   contract: " by its contract",
@@ -79,6 +98,7 @@ function verdictText(verdict: Verdict): { readonly word: string; readonly why: s
     case "modify":
       return { word: "changed", why: ` ·${by}: ${verdict.edits.map(({ path }) => escapeHidden(path.join("."))).join(", ")}` };
   }
+  return { word: newerKindText(verdict), why: ` ·${by}` };
 }
 
 function answerText(answer: Answer): string {
@@ -94,4 +114,5 @@ function answerText(answer: Answer): string {
     case "grant":
       return `approved, and remembered for this ${answer.grant.scope} ${typeof answer.grant.until === "number" ? `until ${new Date(answer.grant.until).toISOString()}` : `for the ${answer.grant.until}`}`;
   }
+  return newerKindText(answer);
 }

@@ -36,6 +36,10 @@ export type LineTable<K extends EventKind> = Readonly<{
 export const line = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: false });
 export const live = (mark: string, tone: Tone, text: string): Line => ({ mark, tone, text, more: [], live: true });
 
+/** An entry that a newer version wrote is named by its kind, and nothing of it is read. */
+export const unknownKindLine = (event: unknown): Line =>
+  line("?", "warn", `an entry of a kind that this version does not know: ${escapeHidden(String(Object(event).kind))}`);
+
 /** Facts from earlier entries of a session that later lines need. */
 export class NarratorMemory {
   readonly #tools = new Map<CallId, string>();

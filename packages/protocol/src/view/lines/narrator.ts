@@ -3,10 +3,10 @@
  *
  * V-3 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
  */
-import type { Entry, EventKind } from "@orgate/core/vocab";
+import { type Entry, type EventKind, isEventKind } from "@orgate/core/vocab";
 import { CALL_LINES } from "./call-lines.ts";
 import { GATE_LINES } from "./gate-lines.ts";
-import { type EventOf, type Line, type LineTable, NarratorMemory } from "./line.ts";
+import { type EventOf, type Line, type LineTable, NarratorMemory, unknownKindLine } from "./line.ts";
 import { MODEL_LINES } from "./model-lines.ts";
 import { PROJECT_LINES } from "./project-lines.ts";
 import { SESSION_LINES } from "./session-lines.ts";
@@ -19,6 +19,7 @@ export function createNarrator(): (entry: Entry) => readonly Line[] {
   const memory = new NarratorMemory();
   const write = <K extends EventKind>(kind: K, event: EventOf<K>, at: number): readonly Line[] => LINES[kind](event, memory, at);
   return ({ event, at }) => {
+    if (!isEventKind(event.kind)) return [unknownKindLine(event)];
     memory.add(event);
     return write(event.kind, event, at);
   };

@@ -1,4 +1,4 @@
-/** What waits for people. */
+/** Operations on requests that wait for people. */
 import * as z from "zod";
 import { as, defineOperations, ofCall, paged, pageOf } from "../operation.ts";
 import * as s from "../shapes.ts";

@@ -1,4 +1,4 @@
-/** What is known, for people to look at. */
+/** Operations on the knowledge store, for people. */
 import * as z from "zod";
 import { as, defineOperations } from "../operation.ts";
 import * as s from "../shapes.ts";
@@ -25,7 +25,7 @@ const knownItem = z
 export const knowledgeOperations = defineOperations(knowledgeWords, {
   knowledge: {
     query: z.strictObject({
-      /** What this agent keeps, or what it would find. */
+      /** Only items of this agent; in a search, items that it would find. */
       agent: s.name.exactOptional(),
       words: z.string().min(1).max(500).exactOptional(),
       limit: z.coerce.number().int().min(1).max(100).default(20),

@@ -1,4 +1,4 @@
-/** What fires by itself. */
+/** Operations on schedules. */
 
 import type { ScheduleSpec } from "@orgate/core/vocab";
 import * as z from "zod";
@@ -54,7 +54,7 @@ export const scheduleView = z
       .strictObject({ at: s.millisSchema, dueAt: s.millisSchema, session: s.sessionIdSchema, ending: z.string().nullable() })
       .readonly()
       .nullable(),
-    /** What the caller may do with it, as things stand. */
+    /** Acts that the caller may do with it now. */
     may: z.strictObject({ edit: z.boolean(), run: z.boolean() }).readonly(),
   })
   .readonly();

@@ -1,4 +1,4 @@
-/** What other systems tell the agents: where they knock, and what came of it. */
+/** Operations on webhooks: where other systems deliver, and with what result. */
 import * as z from "zod";
 import { as, defineOperations, paged, pageOf } from "../operation.ts";
 import * as s from "../shapes.ts";
@@ -15,7 +15,7 @@ const told = z
     ignored: s.countSchema,
     /** Signed as they have to be, and not taken all the same. */
     refused: s.countSchema,
-    /** Whoever sent them does not know the secret. */
+    /** Their senders do not know the secret. */
     unsigned: s.countSchema,
     unsignedAt: s.millisSchema.nullable(),
   })
@@ -29,7 +29,7 @@ export const webhookView = z
     /** On whose behalf. */
     owner: z.string(),
     from: z.string(),
-    /** What a delivery must say, one line each. */
+    /** Conditions that a delivery must meet, one line each. */
     filter: z.array(z.string()).readonly(),
     maxBytes: s.countSchema,
     windowMs: s.countSchema,

@@ -1,7 +1,7 @@
 /**
  * Completion of the line: commands after `/`, agents after `@`, files of the folder in any other word, and after `@`. Pure: the choices
  * are passed in.
- * What is offered holds the letters that were written, in their order; those that begin with them come first, then the shorter.
+ * Every suggestion contains the typed letters in their order; those that begin with them come first, then the shorter.
  */
 import type { Line } from "./editor.ts";
 

@@ -1,7 +1,7 @@
 /**
  * The line that a person writes: a state, a key, the next state. Draws nothing and reads nothing.
  *
- * What was written is never lost by moving through the history, by a search, or by a completion that is given up.
+ * Typed text is never lost by moving through the history, by a search, or by a completion that is given up.
  * Enter sends, the other line breaks do not; a paste is put in as it is.
  */
 import type { Key, Name } from "./keys.ts";

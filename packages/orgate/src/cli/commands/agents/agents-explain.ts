@@ -1,9 +1,9 @@
-/** What an agent's own file makes of its rules and settings: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies are. */
+/** Explains an agent's own file: each policy as Cedar, with the rule and the line it comes from; and the procedure that its bodies describe. */
 
 import { FaultError } from "@orgate/core";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type RunCommand, visible, visibleLines } from "@orgate/shell/terminal";
-import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { assertAgentComplete } from "../../../project/agent-settings.ts";
 import { problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
 import type { SymbiOrigin } from "../../../project/symbi/symbi-origin.ts";
 import { requireAgent } from "./agents.ts";
@@ -16,7 +16,7 @@ export const explainAgent: RunCommand = async (given, screen) => {
       detail: `agent \`${agent.name}\` is no .symbi file, and says nothing of policies itself`,
       hint: "`orgate policy list` shows the project's, `orgate policy explain` a decision",
     });
-  mustHaveSkills(agent); // without what it names its rules are not written, and it may do nothing
+  assertAgentComplete(agent); // without what it names its rules are not written, and it may do nothing
   const { policies, origin } = symbi;
   const { file } = origin.source.symbi;
   if (given.json) {
@@ -39,7 +39,7 @@ export const explainAgent: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** What the model is told of the bodies; nothing of it runs. */
+/** Prints the procedure that the model reads; none of it runs. */
 function tellProcedure({ source: { symbi }, draft: { procedure } }: SymbiOrigin, screen: Screen): void {
   if (procedure === null) return;
   const { line: at } = symbiProblemAt(symbi, procedure.at, "", "");

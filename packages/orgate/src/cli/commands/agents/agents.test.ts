@@ -141,7 +141,7 @@ schedule night { cron: "61 * * * *" agent: payer input: "x" }
 webhook hook { path: "/hooks/x" provider: github secret: "plain" agent: payer }
 webhook other { path: "/hooks/y" provider: github secret: vault://other agent: nobody }
 `;
-/** What is left of it once each problem is mended where it was told. */
+/** The same file with each problem corrected where it was reported. */
 const MENDED = `agent payer {
   capabilities = [pay, bills, "agent:desk"]
   policy money {

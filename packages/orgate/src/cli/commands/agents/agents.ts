@@ -12,11 +12,11 @@ import { sha256 } from "../../../node/crypto.ts";
 import { tryLoadFolder } from "../../../policies/policy-load.ts";
 import type { ProjectAgent } from "../../../project/formats/format.ts";
 import { type LoadedProject, loadProject } from "../../../project/load.ts";
-import { procedureDoubts } from "../../../project/symbi/project-symbi.ts";
+import { findProcedureDoubts } from "../../../project/symbi/project-symbi.ts";
 import { isSymbi } from "../../../project/symbi/symbi-files.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
-import { optionsFor, printProblem } from "../policies/policy.ts";
+import { printProblem, toPolicyOptions } from "../policies/policy.ts";
 import { projectOf } from "../project/project.ts";
 
 /** Every agent, whichever way it is written, with where it stands. */
@@ -54,7 +54,7 @@ export const listAgents: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** What it is told may be pages: a list has its beginning, `agents show` all of it. */
+/** Instructions may be pages long: a list has their beginning, `agents show` all of them. */
 const MOST_ABOUT = 80;
 
 export async function requireAgent(given: Given): Promise<ProjectAgent> {
@@ -189,20 +189,20 @@ async function problemsIn(given: Given): Promise<Validated> {
   const problems: SymbiProblem[] = [];
   try {
     const loaded = await loadProject(config, { env: given.env, collect: (found) => problems.push(...found) });
-    const { agents, gaps } = loaded;
+    const { agents, unread } = loaded;
     const names = agents.map(({ agent }) => agent.name);
-    problems.push(...agents.flatMap((one) => lacking(one, gaps.agents ? null : names, config.root)), ...declaredWrong(config, loaded));
+    problems.push(...agents.flatMap((one) => lacking(one, unread.agents ? null : names, config.root)), ...declaredWrong(config, loaded));
     const { report } = tryLoadFolder({
-      ...optionsFor(
+      ...toPolicyOptions(
         config,
         agents.map(({ agent }) => agent),
       ),
-      gaps,
+      unread,
     });
     problems.push(...report.problems);
-    const doubts = agents.flatMap(({ agent, symbi }) => (symbi === undefined ? [] : procedureDoubts(agent, symbi.origin)));
+    const doubts = agents.flatMap(({ agent, symbi }) => (symbi === undefined ? [] : findProcedureDoubts(agent, symbi.origin)));
     const warnings = problems.length > 0 ? [] : [...doubts, ...report.warnings.filter(({ file }) => isSymbi(file))];
-    const isWhole = !gaps.agents && !gaps.tools.more && gaps.tools.named.length === 0;
+    const isWhole = !unread.agents && !unread.tools.more && unread.tools.named.length === 0;
     return { problems: each(problems), warnings, agents: names, isWhole };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
@@ -236,9 +236,9 @@ function lacking({ agent, file, symbi, locate }: ProjectAgent, names: readonly s
 }
 
 /** Y-13 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
-function declaredWrong(config: Config, { agents, sources, gaps }: LoadedProject): readonly SymbiProblem[] {
+function declaredWrong(config: Config, { agents, sources, unread }: LoadedProject): readonly SymbiProblem[] {
   const found: SymbiProblem[] = [];
-  const isAgent = (name: string): boolean => gaps.agents || agents.some(({ agent }) => agent.name === name);
+  const isAgent = (name: string): boolean => unread.agents || agents.some(({ agent }) => agent.name === name);
   const all = { config, agents, files: sources, owner: "nobody", isAgent };
   const trouble = (fault: FaultError): number => found.push(faultToProblem(fault, config.root));
   readSchedules(all, openCalendar(), trouble);

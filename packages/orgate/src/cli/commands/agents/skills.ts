@@ -3,7 +3,7 @@ import { type Agent, FaultError, skillName } from "@orgate/core";
 import type { Tone } from "@orgate/shell/terminal";
 import { type Cell, EXIT, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import { loadProject } from "../../../project/load.ts";
-import { type ProjectSkill, type SkillState, usersOf } from "../../../project/project-skills.ts";
+import { findSkillUsers, type ProjectSkill, type SkillState } from "../../../project/project-skills.ts";
 import { projectOf } from "../project/project.ts";
 
 type State = SkillState | "missing";
@@ -38,7 +38,7 @@ function listed(skills: readonly ProjectSkill[], agents: readonly Agent[]): read
       hint: why?.hint ?? null,
       description: skill?.description ?? null,
       digest,
-      agents: usersOf(name, agents),
+      agents: findSkillUsers(name, agents),
     }),
   );
   const names = new Set([...there.map(({ name }) => name), ...agents.flatMap((a) => a.skills.map((s) => s.name))]);
@@ -56,7 +56,7 @@ function listed(skills: readonly ProjectSkill[], agents: readonly Agent[]): read
         hint,
         description: null,
         digest: null,
-        agents: usersOf(skill, agents),
+        agents: findSkillUsers(skill, agents),
       }),
     ),
   ];
@@ -94,7 +94,7 @@ export const showSkill: RunCommand = async (given, screen) => {
     const hint = known.length === 0 ? "this project brings none" : `there is: ${known.join(", ")}`;
     throw new FaultError({ kind: "usage", detail: `there is no skill \`${name}\``, hint });
   }
-  const shown = found.map((one) => ({ ...one, skill: undefined, ...textsOf(one), agents: usersOf(one.name, agents) }));
+  const shown = found.map((one) => ({ ...one, skill: undefined, ...textsOf(one), agents: findSkillUsers(one.name, agents) }));
   if (given.json) {
     screen.line(JSON.stringify(shown));
     return EXIT.success;
@@ -128,6 +128,6 @@ const textsOf = ({ skill }: ProjectSkill) => ({
   description: skill?.description ?? null,
   instructions: skill?.instructions ?? null,
   tools: skill?.tools.map((tool) => tool.name) ?? [],
-  /** Of its files: trust covers them, so whoever gives it reads them too. */
+  /** Of its files: trust covers them, so a person who gives trust reads them too. */
   texts: skill?.files ?? {},
 });

@@ -25,7 +25,7 @@ import { operatorModel } from "../../../models/operator-model.ts";
 import { loadManifests, loadProject } from "../../../project/load.ts";
 import { diskManifests } from "../../../project/manifest-source.ts";
 import { problemFault } from "../../../project/project-manifests.ts";
-import { missingNeeds } from "../../../project/tool-needs.ts";
+import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/starters.ts";
 import { notePrograms } from "../project/programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
@@ -194,7 +194,7 @@ export const validateTools: RunCommand = async (given, screen) => {
   const one = file === undefined ? null : oneFile(resolve(given.cwd, file), all.read.types);
   const problems = (one ?? all).problems.map(({ tool: _, ...problem }) => problem);
   const read = one?.manifests ?? [...all.tools.values()].map(({ manifest }) => manifest);
-  const missing = missingNeeds(read, all.ground, { root: config.root, env: given.env }).map(({ tool: _, ...problem }) => problem);
+  const missing = findMissingNeeds(read, all.context, { root: config.root, env: given.env }).map(({ tool: _, ...problem }) => problem);
   if (given.json) screen.line(JSON.stringify({ manifests: read.length, problems, missing }));
   else {
     for (const { file: at, line, column, detail, hint } of [...problems, ...missing]) {
@@ -216,7 +216,7 @@ function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
 
 export const test: RunCommand = async (given, screen) => {
   const { contract } = manifestNamed(given, given.args[0] ?? "");
-  const { world, env } = loadManifests(projectOf(given), {}, null).ground;
+  const { world, env } = loadManifests(projectOf(given), {}, null).context;
   const checked = contract.check(argsOf(given, contract), world);
   if (checked.kind === "invalid")
     throw new FaultError({

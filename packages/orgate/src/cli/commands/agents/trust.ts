@@ -1,4 +1,4 @@
-/** What a project brings along, and who trusts it. */
+/** Resources of the project that need trust, and who gave it. */
 
 import { type Digest, FaultError, isFault, type Millis, type SystemEvent, seq, skillName, TRUST } from "@orgate/core";
 import { entryPages } from "@orgate/core/journal";
@@ -7,17 +7,17 @@ import { type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/
 import type { Config } from "../../../config/config.ts";
 import { readPinned } from "../../../mcp/pins.ts";
 import { sha256 } from "../../../node/crypto.ts";
-import { type Candidate, standingOf, type Trusted, type TrustStanding, trustCandidates } from "../../../project/trust.ts";
+import { type Candidate, findTrustState, type Trusted, type TrustState, trustCandidates } from "../../../project/trust.ts";
 import { loadTrust, readTrust } from "../../../project/trust-journal.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import { certified, lookingIfAny, permittedPerson, projectOf, writingProject } from "../project/project.ts";
 
-const TONES: Readonly<Record<TrustStanding, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
+const TONES: Readonly<Record<TrustState, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
 
 type Shown = Readonly<{
   subject: string;
-  standing: TrustStanding;
+  standing: TrustState;
   digest: Digest | null;
   trustedAs: Digest | null;
   by: string | null;
@@ -32,7 +32,7 @@ function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
     const given = trusted.get(subject);
     return {
       subject,
-      standing: standingOf(subject, digest, trusted),
+      standing: findTrustState(subject, digest, trusted),
       digest,
       trustedAs: given?.digest ?? null,
       by: given?.by.id ?? null,
@@ -41,7 +41,7 @@ function shownOf(config: Config, trusted: Trusted): readonly Shown[] {
   });
 }
 
-/** What was accepted of MCP servers stands as long as its file is what it was; `orgate mcp diff` looks at the server. */
+/** An accepted MCP catalogue stays trusted as long as its file is unchanged; `orgate mcp diff` looks at the server. */
 const catalogues = (config: Config, trusted: Trusted): readonly Candidate[] =>
   [...trusted].flatMap(([subject, { digest }]): readonly Candidate[] => {
     const server = subject.startsWith("mcp-tools:") ? subject.slice("mcp-tools:".length) : null;
@@ -94,7 +94,7 @@ export const addTrust: RunCommand = async (given, screen) => {
   await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await appendTrust(place, (trusted) =>
-      standingOf(subject, candidate.digest, trusted) === "trusted"
+      findTrustState(subject, candidate.digest, trusted) === "trusted"
         ? null
         : { kind: "trust.given", subject, digest: candidate.digest, by: { kind: "user", id: person.name } },
     );
@@ -131,7 +131,7 @@ const notTrusted = (subject: string): FaultError =>
     hint: "`orgate trust list` shows what is",
   });
 
-/** What somebody else wrote first is looked at before it is written again. */
+/** Reads again before every attempt: somebody else may have written first. */
 export async function appendTrust(place: OpenProjectStore, plan: (trusted: Trusted) => SystemEvent | null): Promise<void> {
   const { journal } = place.store;
   const now = (): Millis => NODE.clock.now();

@@ -7,6 +7,7 @@
 
 import { type ApprovalId, approvalId, FaultError, type Millis, principalName } from "@orgate/core";
 import { eachRow, type ListedApproval } from "@orgate/core/journal";
+import { onAbort } from "@orgate/core/vocab";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
 import {
   ageText,
@@ -21,7 +22,6 @@ import {
   table,
   visible,
 } from "@orgate/shell/terminal";
-import { onAbort } from "../../../node/abort.ts";
 import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";

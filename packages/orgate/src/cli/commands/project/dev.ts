@@ -10,7 +10,7 @@ import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { type FolderWatch, watchFolder } from "../../../files/folder-watch.ts";
 import { MCP_FILE } from "../../../mcp/mcp-file.ts";
-import { INSTRUCTIONS, skillPlaces } from "../../../project/trust.ts";
+import { INSTRUCTIONS, listSkillPlaces } from "../../../project/trust.ts";
 import { projectOf, tell } from "./project.ts";
 
 export const dev: RunCommand = async (given, screen) => {
@@ -101,13 +101,13 @@ export function watchedPlaces(config: Config): readonly Watched[] {
   const { root } = config;
   const own = (name: string): boolean => OWN.has(name) || MODULE.test(name);
   const folders = [...config.agents, ...config.tools].map(folderOf).filter((folder) => folder !== "");
-  const whole = new Set([...folders.map((folder) => join(root, folder)), ...skillPlaces(config)]);
+  const whole = new Set([...folders.map((folder) => join(root, folder)), ...listSkillPlaces(config)]);
   return [{ place: root, only: own }, ...[...whole].map((place) => ({ place, only: null }))];
 }
 const OWN: ReadonlySet<string> = new Set(["orgate.toml", MCP_FILE, INSTRUCTIONS]);
 const MODULE = /\.(?:[cm]?[jt]s|toml|symbi|dsl)$/;
 
-/** What of a path or glob is one folder for sure; a path without any is a file of the project's own folder. */
+/** The folder that a path or glob certainly starts with; a path without one is a file in the project's own folder. */
 function folderOf(pattern: string): string {
   const parts = pattern.replaceAll("\\", "/").split("/").slice(0, -1);
   const glob = parts.findIndex((part) => /[*?[\]{}!]/.test(part));

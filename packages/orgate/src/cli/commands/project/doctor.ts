@@ -5,6 +5,7 @@
 
 import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
@@ -12,9 +13,8 @@ import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import { findSilence, probeProvider } from "../../../models/probe.ts";
 import { checkProvider, PROVIDERS } from "../../../models/providers.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { type LoadedProject, loadManifests, loadProject } from "../../../project/load.ts";
-import { missingNeeds } from "../../../project/tool-needs.ts";
+import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
@@ -171,9 +171,9 @@ function agentsIn(
 }
 
 function brokenTools(config: Config, given: Given): Report["tools"] {
-  const { problems, tools, ground } = loadManifests(config, given.env, null);
+  const { problems, tools, context: ground } = loadManifests(config, given.env, null);
   const read = [...tools.values()].map(({ manifest }) => manifest);
-  return [...problems, ...missingNeeds(read, ground, { root: config.root, env: given.env })].map(
+  return [...problems, ...findMissingNeeds(read, ground, { root: config.root, env: given.env })].map(
     ({ tool, file, line, column, detail }) => ({
       name: tool ?? relative(config.root, file),
       ok: false,
@@ -186,7 +186,7 @@ type Known = Report["providers"][number] & Readonly<{ models: readonly string[] 
 
 const ofModel = (model: string, providers: readonly Known[]): Known | undefined =>
   providers.find(({ name }) => model.startsWith(`${name}/`));
-/** Its provider has what it needs, and is not there, or does not want us. */
+/** The provider is configured, but does not answer or refuses us. */
 function troubleWith(model: string, providers: readonly Known[]): readonly string[] {
   const provider = ofModel(model, providers);
   return provider === undefined || provider.ok ? [] : [`${model}: ${provider.detail}`];

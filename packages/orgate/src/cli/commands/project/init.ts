@@ -4,9 +4,9 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statS
 import { basename, dirname, join, matchesGlob, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { FaultError } from "@orgate/core";
+import { errorMessage } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { commandName, EXIT, type Given, INTERRUPTED, nextCommand, type RunCommand, shellWord, visible } from "@orgate/shell/terminal";
-import { errorMessage } from "../../../node/error-message.ts";
 import { readConductor, readCoordinator, readShellAgent, readStarterPolicies, type StarterFile } from "../../../starter/starter-files.ts";
 import {
   isKind,
@@ -162,7 +162,7 @@ const inTheWay = (file: string, more: number): FaultError =>
     `init makes a project where there is none; ${ELSEWHERE}`,
   );
 
-/** Made, never replaced, whoever is quicker. */
+/** Created, never replaced, even when two processes race. */
 function writeNew(file: string, text: string, made: () => void): void {
   mkdirSync(dirname(file), { recursive: true });
   if (KEPT.has(basename(file)) && existsSync(file)) return;

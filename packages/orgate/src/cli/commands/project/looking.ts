@@ -1,4 +1,4 @@
-/** What commands need that only look: the project, its journal, the session that was meant. What drives one is in `project.ts`, which is far more to load (R-8). */
+/** Helpers for read-only commands: the project, its journal, a session by name. They load nothing that can drive a session; `project.ts` does, and is far more to load (R-8). */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { eachSession, type Journal, type SessionSummary } from "@orgate/core/journal";

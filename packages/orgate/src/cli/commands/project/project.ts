@@ -1,16 +1,16 @@
-/** What several commands need: the project with its agents and policies, the person; and all that those need which only look. */
+/** Shared by several commands: the project with its agents and policies, the person, and the helpers for read-only commands. */
 
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { type Agent, type Attachment, FaultError, type Principal, type UserAct } from "@orgate/core";
 import { isPersonName } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import type { Given, Screen } from "@orgate/shell/terminal";
 import type { ReadManifests } from "@orgate/toolclad";
 import type { Config } from "../../../config/config.ts";
 import { fileAt } from "../../../files/file-input.ts";
 import { requesterName } from "../../../identity/requester.ts";
 import type { Env } from "../../../node/env.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { loadRunnableProject } from "../../../project/load.ts";
 import { readProjectManifests } from "../../../project/manifest-source.ts";
@@ -103,7 +103,7 @@ export async function permittedPerson(given: Given, screen: Screen, config: Conf
   assertMayAct(gate, person, act, what);
   return person;
 }
-/** What is done to the project or to a person: neither agents nor tools have a part in it. */
+/** Acts on the project or a person: neither agents nor tools matter to them. */
 const ON_PROJECT: ReadonlySet<UserAct["kind"]> = new Set(["acknowledge", "manage-keys", "trust", "give-access"]);
 
 /** A session as a policy sees it. */
@@ -112,7 +112,7 @@ export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "era
   { session, agent, principal }: Readonly<{ session: string; agent: string; principal: Principal }>,
 ) => ({ kind, session, agent, requester: requesterName(principal) });
 
-/** Whoever may read the project's root key may certify; the journal says that it was done. */
+/** A person who may read the project's root key may certify; the journal records it. */
 export async function certified(
   given: Given,
   screen: Screen,
@@ -124,7 +124,7 @@ export async function certified(
   tell(given, screen, `certified ${key.id} as the key of \`${name}\` in this project`);
 }
 
-/** What `--file` names, from where the command was given. */
+/** Files named by `--file`, relative to the folder that the command was given in. */
 export const filesOf = (given: Given): readonly Attachment[] => given.texts("file").map((path) => fileAt(resolve(given.cwd, path)));
 
 /** TEXT, or what comes on stdin for `-`. */

@@ -27,7 +27,7 @@ import type { Person } from "../../../store/keyring.ts";
 import { notifyOf, tellReload, tellWarnings } from "../sessions/driving.ts";
 import { certified } from "./project.ts";
 
-/** What its files and settings want done at times, and on deliveries. */
+/** Schedules and webhooks that its files and settings declare. */
 export type ServedDeclarations = Readonly<Pick<Declares, "schedules" | "webhooks">>;
 export function declaredIn({ config, project }: RunnableProject, owner: string): ServedDeclarations {
   const sources = { config, agents: project.agents, files: project.sources, owner };
@@ -37,7 +37,7 @@ export function declaredIn({ config, project }: RunnableProject, owner: string):
 export type ServingOptions = Readonly<{
   loaded: RunnableProject;
   person: Person;
-  /** Null: schedules are shown, and fired by whoever serves everybody. */
+  /** Null: schedules are only shown; the server that serves everybody fires them. */
   declared: ServedDeclarations | null;
   host: string;
   port: number;
@@ -67,7 +67,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   try {
     await certified(given, screen, runtime.place, person);
     const { directory } = config.journal;
-    const desks = desksOf(agents, project.desk);
+    const desks = desksOf(agents, project.coordinator);
     const chatKeys = config.server.chatKeysInUrl ? { chatKeyUsed: (user: string) => log("warn", "chat-key.used", { user }) } : {};
     const identity = await openIdentity({
       place: runtime.place,
@@ -160,14 +160,14 @@ function coordinatorOf(around: Around): Promise<Coordinator> {
     ...(declares === null ? {} : { declares }),
     pages: sitePages(identity, origins, version()),
     more: (front, operations) => {
-      connectDesk(project.desk, front, identity);
+      connectDesk(project.coordinator, front, identity);
       const live = openSockets(front, operations, door, log);
       return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },
   });
 }
 
-/** What it is called: by its address, and by the names that a proxy gives it. */
+/** Its origins: its address, and the names that a proxy gives it. */
 function originsOf({ server }: Config, url: string): readonly string[] {
   const port = new URL(url).port;
   const local = ["127.0.0.1", "localhost", "[::1]"].map((name) => `http://${name}:${port}`);

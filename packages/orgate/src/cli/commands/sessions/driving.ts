@@ -2,7 +2,7 @@
 
 import { type Agent, type Entry, FaultError, type Live, type Model, type Principal, type RunResult, withChosenModel } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { NO_USAGE } from "@orgate/core/vocab";
+import { errorMessage, NO_USAGE } from "@orgate/core/vocab";
 import { createNarrator, type Line, tokensText } from "@orgate/protocol/view";
 import {
   bell,
@@ -19,10 +19,9 @@ import {
 } from "@orgate/shell/terminal";
 import { readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import type { Policies } from "../../../policies/policies.ts";
 import { problemLine, type watchPolicies } from "../../../policies/policy-record.ts";
-import { mustHaveSkills } from "../../../project/agent-settings.ts";
+import { assertAgentComplete } from "../../../project/agent-settings.ts";
 import type { Run, RunOptions, Runtime } from "../../../runtime/api.ts";
 import { type Notify, webhook } from "../../../runtime/notice-webhook.ts";
 import type { Notice } from "../../../runtime/notices.ts";
@@ -70,7 +69,7 @@ export async function withRuntime<T>(
   }
 }
 
-/** Q-26 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
+/** Q-26 notices are best effort: without their secret none is sent, and the output says so; a lost one is reported and has no other effect. */
 export function notifyOf(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
@@ -83,7 +82,7 @@ export function notifyOf(given: Given, screen: Screen, { notify }: CommandProjec
   return webhook({ url: notify.webhook, secret, onLost });
 }
 
-/** G-18 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
+/** G-18 warnings of `policy check` are printed wherever the policies are used: files that are not read, words that match nothing. */
 export function tellWarnings(given: Given, screen: Screen, gate: Policies): void {
   for (const warning of gate.current().warnings)
     tell(given, screen, `policies: ${problemLine(warning)}${warning.hint === "" ? "" : ` (${warning.hint})`}`);
@@ -143,7 +142,7 @@ function cancelledByHand(given: Given, screen: Screen): { readonly signal: Abort
 }
 
 export type LivePrinter = Readonly<{
-  /** What happened before, so that it knows which call is which. */
+  /** Reads an earlier entry, so that later ones can name their call. */
   remember(entry: Entry): void;
   on(live: Live): void;
   end(): void;
@@ -259,6 +258,6 @@ export function requireRunnable({ agents, config }: CommandProject, env: Given["
       known: agents.map((agent) => agent.name),
       ...(session === undefined ? {} : { session }),
     });
-  mustHaveSkills(found);
+  assertAgentComplete(found);
   createModelLookup(readModelSettings(env, config.root))(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

@@ -12,11 +12,11 @@ import {
   readExport,
   verify as verifyJournal,
 } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
 import { lookingIfAny, projectOf } from "../project/project.ts";
@@ -35,7 +35,7 @@ const ofProject = async (given: Given, screen: Screen): Promise<number> =>
     },
   );
 
-/** J-28 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. Nobody can tell the two apart here. */
+/** J-28 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. The two look the same here. */
 const noJournal = (given: Given): FaultError =>
   headGiven(given) === null
     ? new FaultError({

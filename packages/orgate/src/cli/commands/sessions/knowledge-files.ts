@@ -4,8 +4,8 @@ import { lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { FaultError } from "@orgate/core";
 import { documentKind, toProjectFolder } from "@orgate/core/knowledge";
+import { errorMessage } from "@orgate/core/vocab";
 import { readTextFile, realPath } from "../../../files/text-file.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import type { DocumentText } from "../../../runtime/people/knowledge.ts";
 
 const MAX_BYTES = 2 * 1024 * 1024;

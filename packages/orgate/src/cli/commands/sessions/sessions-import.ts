@@ -3,10 +3,10 @@
 import { resolve } from "node:path";
 import { type Entry, FaultError, fold, isFault, toHistory } from "@orgate/core";
 import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal";
+import { errorMessage } from "@orgate/core/vocab";
 import { count, EXIT, nextCommand, type RunCommand, visible } from "@orgate/shell/terminal";
 import type { SaidInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
-import { errorMessage } from "../../../node/error-message.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { PROOF_PORTS } from "../../../store/open-read-only.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
@@ -87,7 +87,7 @@ function exported(file: string, { what, stream, torn, firstBad, records }: Expor
   return { history: toHistory(state).history.filter(({ role }) => role !== "note"), labels: [...state.labels] };
 }
 
-/** What is wrong with a message is told with the file it stands in. */
+/** Adds the file's name to an error about a message in it. */
 const inFile =
   (file: string) =>
   (error: unknown): never => {

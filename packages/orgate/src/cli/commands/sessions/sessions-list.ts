@@ -7,7 +7,7 @@ import { findSessionHalt, readHalts, type SessionHaltPorts } from "../../../runt
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { lookingIfAny, positive } from "../project/looking.ts";
 
-/** What people call it: a turn that wants driving and has nobody to do so was interrupted. */
+/** State as people call it: a turn that nobody drives was interrupted. */
 export type ShownSession = SessionSummary["state"] | "interrupted" | "halted";
 /** One whose delegate waits for a person, or is driven by somebody, waits itself. */
 export async function shownState(look: ReadOnlyStore, s: SessionSummary, halt: StandingHalt | null): Promise<ShownSession> {

@@ -97,7 +97,7 @@ function printTimeline(screen: Screen, stored: readonly Stored[], start: number)
 
 type Unknowns = ReturnType<typeof toResult>["unknowns"];
 
-/** What proves that it was run, beside why nobody knows what came of it. */
+/** Adds the evidence that a call ran to the reason why its outcome is unknown. */
 function withEvidence(unknowns: Unknowns, entries: readonly Entry[]) {
   return unknowns.map((unknown) => {
     const ended = entries.findLast(({ event }) => event.kind === "act.ended" && event.call === unknown.call);

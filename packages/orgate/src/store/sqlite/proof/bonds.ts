@@ -1,5 +1,5 @@
 /**
- * What this writer says of the others in its seals, and whether what they have said is still there.
+ * Statements of this writer's seals about the other writers, and the check that their entries are still there.
  * J-22 nothing is written onto a journal in which a commit or an entry is missing that somebody's seal names: found when it is opened, and, of what a
  *      living process has seen itself, when it goes back.
  */
@@ -90,13 +90,13 @@ export const GONE = "it is missing: it was there before, while this process ran"
 
 type Sighting = SeenPlace & Readonly<{ by: string }>;
 
-/** What is looked for of each writer's own entries when a journal is opened: those of so many commits, and of no more streams than that. */
+/** Limit of the check of each writer's own entries when a journal is opened: the last commits, and no more streams than that. */
 const COMMITS_BACK = 256;
 const STREAMS_BACK = COMMITS_BACK;
 
 /**
  * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
- * cover is there, in sessions too (J-22). Looks at one commit after the other and keeps none: opening takes the same memory whatever is parked (Q-2).
+ * cover is there, in sessions too (J-22). Reads one commit after the other and keeps none: opening takes the same memory whatever is parked (Q-2).
  */
 function checkBonds(needs: Needs): void {
   const { db, trust, alarms } = needs;

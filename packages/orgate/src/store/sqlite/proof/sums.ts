@@ -84,7 +84,7 @@ export function assertSealed(
 export type Sums = Readonly<{
   /** By how much these changes of open unknowns move their sum. */
   delta(before: OpenUnknowns, after: OpenUnknowns): bigint;
-  /** What the next commit seals of each table: always with the first of a process and at times, otherwise when its sum moves. */
+  /** Table sums that the next commit seals: all with a process's first commit and at intervals, otherwise those that moved. */
   toSay(number: number, moves: Moves): readonly Seen[];
   said(moves: Moves): void;
   /** Throws, and raises an alarm, unless the rows of open unknowns are those that were sealed. */

@@ -1,1 +1,0 @@
-export { onAbort, untilAborted } from "@orgate/core/vocab";

@@ -1,1 +1,0 @@
-export { errorMessage } from "@orgate/core/vocab";
