@@ -38,7 +38,7 @@ export function openSockets(front: OperationContext, operations: OperationExecut
   const open: ChatPorts["open"] = async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session;
   const chat = { ...ports, sessionDriver, once, open, subscribe: runtime.subscribe, agent: DESK };
   const talks: SocketProtocols = {
-    "/ws/v1": (caller, id, duplex) => openConnection(ports, { caller, id, duplex }),
+    "/ws/v1": (caller, id, duplex, countRequest) => openConnection(ports, { caller, id, duplex, countRequest }),
     ...(agentNamed(front, DESK) === null
       ? {}
       : ({ "/ws/chat": (caller, id, duplex) => openChat(chat, { caller, id, duplex }) } satisfies SocketProtocols)),
