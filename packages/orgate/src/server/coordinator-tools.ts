@@ -28,12 +28,13 @@ export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorToo
 
 export function connectDesk(
   desk: CoordinatorTools,
-  { runtime, sessionDriver, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "probes" | "now">,
+  { runtime, sessionDriver, once, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "once" | "probes" | "now">,
   identity: Pick<Identity, "mayDo" | "operator">,
 ): void {
   const open = openCoordinatorDesk({
     runtime,
     sessionDriver,
+    once,
     now,
     journal: runtime.place.store.journal,
     health: probes.ready,

@@ -2,12 +2,13 @@
  * The desk of the coordinator's tools on a server: what they do for the people who speak in one conversation.
  * Rules: W-35, W-36.
  */
-import { intentId, type JsonObject, type SessionId } from "@orgate/core";
+import type { JsonObject, SessionId } from "@orgate/core";
 import type { BreakerChange, CoordinatorDesk, DeskCall, DeskConversation, OpenDesk } from "../../coordinator/ports.ts";
 import { COORDINATOR } from "../../coordinator/tools.ts";
-import { sha256 } from "../../node/crypto.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { type Act, act } from "../access.ts";
+import type { TurnOutcome } from "../driving/turn-outcome.ts";
+import { deriveIntentId, deriveName, type Idempotency } from "../idempotency.ts";
 import type { SessionDriver } from "../session-driver.ts";
 import { type CallerAccess, type CallerAccessPorts, callerAccessFor, cancelIn, runAgent } from "./caller-access.ts";
 import { Fleet, type FleetPorts } from "./fleet.ts";
@@ -15,7 +16,11 @@ import { schedulesForOperator } from "./fleet-schedules.ts";
 
 export type CoordinatorPorts = FleetPorts &
   CallerAccessPorts &
-  Readonly<{ runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">; sessionDriver: Pick<SessionDriver, "send" | "outcome"> }>;
+  Readonly<{
+    runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">;
+    sessionDriver: Pick<SessionDriver, "send" | "outcome">;
+    once: Pick<Idempotency, "claim">;
+  }>;
 
 /** An agent's answer is waited for this long; its turn goes on without the one who asked. */
 const WAIT_MS = 25_000;
@@ -51,17 +56,17 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
   }
 
   async runAgent({ agent, input }: Readonly<{ agent: string; input: string }>, { key, signal }: DeskCall): Promise<JsonObject> {
-    const { journal, runtime, sessionDriver } = this.#ports;
+    const { journal, runtime, sessionDriver, once } = this.#ports;
     const own = (await journal.session(this.#here))?.agent;
     if (agent === COORDINATOR || agent === own)
       throw new Error(agent === own ? `the ${agent} does not run itself` : `the ${agent} is nobody's to run`);
     this.mustSee(agent);
     this.#mustBeAllowed(runAgent(agent), `run \`${agent}\``);
     const { principal, person } = this.#access.speaker;
-    const once = `run-${sha256(key).slice(-40)}`;
-    const { session: opened } = await runtime.sessions.create({ agent, id: once, principal });
-    await sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id: intentId(once) });
-    const outcome = await sessionDriver.outcome(opened, intentId(once), WAIT_MS, signal);
+    const id = once.claim(deriveIntentId("run", key), { agent, input });
+    const { session: opened } = await runtime.sessions.create({ agent, id: deriveName("run", key), principal });
+    await sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id });
+    const outcome = await sessionDriver.outcome(opened, id, WAIT_MS, signal);
     return { agent, session: opened, ...(await this.#readOutcome(opened, outcome)) };
   }
 
@@ -70,8 +75,8 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
     const found = await this.mustRead(id);
     this.#mustBeAllowed(cancelIn(found), `cancel \`${id}\``);
     const wish = { kind: "cancel", reason } as const;
-    const sent = { session: found.session, wish, as: this.#access.speaker.person, id: intentId(`cancel-${sha256(key).slice(-40)}`) };
-    const { entry } = await this.#ports.sessionDriver.send(sent);
+    const intent = this.#ports.once.claim(deriveIntentId("cancel", key), { session: id, reason });
+    const { entry } = await this.#ports.sessionDriver.send({ session: found.session, wish, as: this.#access.speaker.person, id: intent });
     return { session: id, cancelled: entry !== null, note: entry === null ? "whoever holds the session has not taken it yet" : "" };
   }
 
@@ -87,7 +92,7 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
     if (reason !== null) throw new Error(`\`${this.#access.speaker.principal.id}\` may not ${what}: ${reason}`);
   }
 
-  async #readOutcome(session: SessionId, outcome: Awaited<ReturnType<SessionDriver["outcome"]>>): Promise<JsonObject> {
+  async #readOutcome(session: SessionId, outcome: TurnOutcome): Promise<JsonObject> {
     const nothing = { ending: null, output: null };
     if (outcome === null) return { state: "running", ...nothing, note: "it goes on: look at its session later" };
     if (outcome === "waiting") return { state: "waiting", ...nothing, note: "it waits for a person: `list_approvals` shows the question" };
