@@ -91,6 +91,11 @@ export class OperationExecutor {
     this.#handlers = { ...this.#handlers, ...handlers };
   }
 
+  /** The same operations and keys, decided by another access. */
+  withAccess(access: OperationExecutorOptions["access"]): OperationExecutor {
+    return new OperationExecutor({ ...this.#options, access, handlers: this.#handlers });
+  }
+
   /** Throws where nothing here offers the operation. */
   mustOffer(name: OperationName): void {
     if (this.#handlers[name] === undefined)
