@@ -1,5 +1,5 @@
 /**
- * Every key of every block: what it takes and what it does. Whoever reads a block, checks one, documents or completes one goes by this table.
+ * Every key of every block: what it takes and what it does. Reading, checking, documenting and completing a block all use this table.
  * Y-2 a key that is not here is refused with its place and what may have been meant; Y-3 for every key here there is a run whose outcome changes with its value.
  */
 export type ValueKind =

@@ -50,11 +50,11 @@ export type Standing = Readonly<{
   hasLabel(label: Label): boolean;
   mayUnlabel(user: string, label: Label): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   isUnknown(call: CallId): boolean;
-  /** Whether this session works on that call, and its ending has not been told yet. */
+  /** Whether this session works on that call, and has not recorded its ending yet. */
   isOpenChild(call: CallId, child: string): boolean;
-  /** Set aside, and not seen to yet. */
+  /** A dead letter that nobody has settled yet. */
   isSetAside(call: CallId): boolean;
-  /** Whose words an intent of the runtime's are that fires the schedule this session belongs to; null: it is none. */
+  /** The principal of an intent by which the runtime fires the schedule that this session belongs to; null for any other intent. */
   firesFor(intent: IntentId): Principal | null;
 }>;
 
@@ -143,14 +143,14 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
 /** Z-4 a schedule speaks for its owner, each time it fires; nobody but the runtime speaks for a schedule. */
 const speakerOf = ({ id, by }: Intent, at: Standing): Principal => (by.kind === "system" ? (at.firesFor(id) ?? by) : by);
 
-/** M-21 whoever can write a row can name a file anything: it is read again here. */
+/** M-21 anybody who can write a row can name a file anything: it is read again here. */
 function spoken({ text, files = [] }: IntentMessage, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {
   const read = readAttachments(files);
   return read.kind === "files" ? event(becomes(text.toWellFormed(), read.files)) : refuse(describeFault(read.fault).message);
 }
 
 /**
- * Bound to the id and the digest on screen, in time, and given by somebody who may. A model never answers. Whoever can write a row can say when it arrived:
+ * Bound to the id and the digest on screen, in time, and given by somebody who may. A model never answers. Anybody who can write a row can say when it arrived:
  * an answer is in time only by what its signer says as well.
  */
 function answer({ intent, arrivedAt }: Arrived, wish: Extract<IntentBody, { kind: "answer" }>, at: Standing): Admitted {
@@ -201,7 +201,7 @@ function dismiss({ id, by }: Intent, { call, note }: Extract<IntentBody, { kind:
   return leave.kind === "may-not" ? refuse(leave.reason) : event({ kind: "dead-letter.dismissed", call, by, note, intent: id });
 }
 
-// ── untrusted: whoever can write a row can write anything into it ──
+// ── untrusted: anybody who can write a row can write anything into it ──
 
 /** Q-8 Later answers of the same person that take back a yes: it has not counted while both wait. */
 export function findRefusals(earlier: Intent, later: readonly Arrived[]): readonly Arrived[] {

@@ -47,7 +47,7 @@ const listed = z.looseObject({
   annotations: object.optional(),
 });
 
-/** Untrusted JSON of `tools/list` to a catalogue, by name; a string says why there is none. */
+/** Untrusted JSON of `tools/list` to a catalogue, by name; a string is the reason for a refusal. */
 export function parseCatalogue(server: string, tools: readonly unknown[]): Catalogue | string {
   if (tools.length > MAX_TOOLS) return `it offers ${tools.length} tools, and ${MAX_TOOLS} are the most`;
   const offered: OfferedTool[] = [];

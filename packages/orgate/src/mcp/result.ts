@@ -1,7 +1,7 @@
 /**
  * The answer of an MCP tool as JSON for the journal and the model.
  *
- * T-38 Text is kept, structured content is kept as it is, pictures, sounds and files are told by kind, size and digest; nothing is larger than
+ * T-38 Text is kept, structured content is kept as it is, images, sounds and files are described by kind, size and digest; nothing is larger than
  *      its limit; `isError` is a failure that the tool itself returned.
  */
 import { createHash } from "node:crypto";
@@ -71,7 +71,7 @@ function resourceText(given: unknown): string {
   return typeof text === "string" ? `[${name}]\n${text}` : bytesText(name, textOf(at("mimeType")), textOf(at("blob")));
 }
 
-/** Never the bytes: they are told by what they are, so that a person can ask for them and see that they are the same. */
+/** Never the bytes: a description, so that a person can ask for them and compare. */
 function bytesText(what: string, mimeType: string, base64: string): string {
   const bytes = Buffer.from(base64, "base64");
   const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);

@@ -1,7 +1,7 @@
 /**
  * From a route's act to what is decided: on which agent, session, question. Whatever it is about has to be there.
  *
- * W-9 what somebody may not see is told like what is not there: a session, question, grant or call that is refused and may not be observed either gets
+ * W-9 a forbidden resource is indistinguishable from a missing one: a session, approval request, grant or call that is refused and may not be observed either gets
  *      the very answer of one that does not exist.
  */
 import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
@@ -99,7 +99,7 @@ export async function aboutQuestion(
   return { id: approval, session, agent, tool, requester: of === null ? null : requesterName(of.principal) };
 }
 
-/** Why this may not be, as whoever asks is told it. */
+/** The reason for a refusal, as the caller sees it. */
 export function refusalFor(may: (act: Act) => string | null, wanted: Act, reason: string, user: string): Error {
   const hidden = CAN_HIDE.has(wanted.on) && may({ ...wanted, kind: "observe" }) !== null;
   return hidden ? missingProblem(wanted) : new FaultError({ kind: "not-permitted", user, what: wanted.kind, reason });
@@ -129,7 +129,7 @@ async function sessionIn(runtime: Runtime, params: unknown): Promise<SessionSumm
   throw missingProblem({ on: call === null ? "session" : "call", id: call, session: id });
 }
 
-/** Of a call whose outcome nobody knows, or that was set aside. */
+/** Of a call whose outcome is unknown, or of a dead letter. */
 export async function findToolOfCall(runtime: Runtime, session: SessionId, call: string | null): Promise<string | null> {
   const open = [...runtime.place.store.unknownsOf(session).values()].find((u) => u.call === call);
   if (open !== undefined) return open.tool;

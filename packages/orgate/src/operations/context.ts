@@ -22,7 +22,7 @@ export type OperationContext = Readonly<{
   metrics: Metrics;
   /** Looked up beside the journal. */
   views: ViewsWorker;
-  /** Long work, so much at once for each caller. */
+  /** Long work, limited for each caller. */
   lanes: Lanes;
   version: string;
   startedAt: number;

@@ -1,8 +1,8 @@
 /**
  * W-5 a POST that changes something is done once for each key of a person: the same request again, also while the first is under way, and also after the
- *     server was started again, gets the first one's answer; the key with another request is refused. What failed, or was not over when it was answered, is looked at again.
+ *     server was started again, gets the first one's answer; the key with another request is refused. A request that failed, or had not finished when it was answered, is done again.
  * W-5 which request a key is for is on disk before anything is done: also after a crash, a failure or an answer that was not the last word, another
- *      request under it is refused. Access with other limits has keys of its own: nobody is told through a key what their own access does not show.
+ *      request under it is refused. Access with other limits has keys of its own: a key reveals nothing that the caller's own access does not show.
  * Ids made under a key are derived from it, so that a request which a crash cut off is not done a second time when it is sent again.
  */
 import { createHash } from "node:crypto";

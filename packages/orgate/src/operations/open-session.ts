@@ -30,12 +30,12 @@ export async function openUnderCallersId(
   return openOwn(runtime, caller, wanted);
 }
 
-/** W-16. Whoever took a name before the server makes it up would be in the other's way, or be the one who listens. */
+/** W-16. A caller that takes a name before the server makes it up could block another caller, or listen to it. */
 export function mustBeFree(id: string, { external }: Pick<IdempotencyKey, "external">): void {
   if (id !== external && OURS.test(id)) throw taken(id);
 }
 
-/** Ids are one space for everybody: whoever guesses one must not be the one who listens. */
+/** Ids are one space for everybody: a caller that guesses one must not be the one who listens. */
 export async function openOwn(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: WantedSession): Promise<SessionSummary> {
   try {
     return mustBeOwn(await runtime.sessions.create({ ...wanted, principal }), principal, wanted.id);

@@ -36,7 +36,7 @@ export type OperationsOptions = Readonly<{
   log: Log;
   /** Sessions driven at once. */
   atOnce?: number | undefined;
-  /** How long an intent may take to become an entry before its sender is told that it waits. */
+  /** How long an intent may take to become an entry before its sender learns that it waits. */
   waitMs?: number | undefined;
   webhooks?: readonly Webhook[] | undefined;
   /** Gauges of the transport. */

@@ -1,5 +1,5 @@
 /**
- * A page of what a caller may see: `next` is where to ask on from, opaque to whoever asks.
+ * A page of the rows that a caller may see: `next` is where to ask on from, opaque to the caller.
  *
  * W-21 a cursor tells nothing: it is a place in a list that holds more than the caller may see, so it is sealed, and of use in this server's life alone.
  */
@@ -9,7 +9,7 @@ import { refusal } from "./refusal.ts";
 
 export type ListPage = Readonly<{ limit: number; cursor?: string | undefined }>;
 
-/** Most rows looked at for one page: who may see little is told where to ask on, and holds nobody up. */
+/** Most rows read for one page: a caller who may see little gets a cursor to ask on from, and holds nobody up. */
 const MOST_LOOKED = 5_000;
 
 export type PageSource<T> = Readonly<{

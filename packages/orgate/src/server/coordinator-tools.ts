@@ -12,7 +12,7 @@ import type { Identity } from "./identity/auth.ts";
 export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ [COORDINATOR]: "coordinator", [SHELL]: "shell" });
 
 /**
- * W-13 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and whoever may delegate to such an agent,
+ * W-13 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and those that may delegate to such an agent,
  * however far away; and conductors (S-18), which have any agent work. Limited access speaks with none of them.
  */
 export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {

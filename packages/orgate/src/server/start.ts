@@ -35,7 +35,7 @@ export type CoordinatorOptions = Readonly<{
   log?: Log;
   /** Sessions driven at once. */
   atOnce?: number;
-  /** How long a wish may take to become an entry before its sender is told that it waits. */
+  /** How long an intent may take to become an entry before its sender learns that it waits. */
   waitMs?: number;
   /** Schedules are fired here; without it they are only shown. */
   declares?: Declares;

@@ -2,7 +2,7 @@
  * `/ws/chat`, for clients that speak the older protocol: `type` in PascalCase, all fields text except the two booleans. This is the one file that
  * knows it; what it tells is a translation of a turn's signs.
  *
- * W-26 the messages are those of the protocol, with exactly its fields; what a client sends that is none of them is a `PARSE_ERROR`.
+ * W-26 the messages are those of the protocol, with exactly its fields; any other message of a client is a `PARSE_ERROR`.
  * W-26 `ToolCallStarted` when a call starts, with the model's own text as `arguments`; a denied call has only its `PolicyDecision`.
  * W-26 one `PolicyDecision` for each decision about each action, with the gate's own word and the policies by name.
  * W-26 exactly one `ChatChunk` with `done: true` per request on every ending, after all its other messages, with the whole text; after a failure then `Error` with `LOOP_ERROR`.

@@ -114,7 +114,7 @@ export function wireProblem(kind: WireProblemKind, detail: string, hint: string,
   return { type: typeOf(kind), ...WIRE_PROBLEMS[kind], detail, kind, hint, issues };
 }
 
-/** Of whatever was thrown: what is no fault of ours is told to the log, not to the wire. */
+/** For any thrown value: an unexpected error goes to the log, not to the wire. */
 export const problemFrom = (error: unknown): Problem =>
   isFault(error) ? problemOf(error.fault) : wireProblem("internal", "an error that was not foreseen", "the server's log has the details");
 

@@ -36,7 +36,7 @@ const subscription = {
   id: s.requestId,
   to,
   after: z.union([s.countSchema, z.literal("now")]),
-  /** Words of replies in progress are told too. */
+  /** Also sends the text of replies in progress. */
   previews: z.boolean().default(true),
 };
 
@@ -141,13 +141,13 @@ export const serverFrame = z.discriminatedUnion("kind", [
   }),
   /** Everything up to here has been sent; what comes from now on is new. */
   z.strictObject({ kind: z.literal("caught-up"), id: s.requestId, at: s.countSchema }),
-  /** Nothing more comes of this subscription: its session is closed, or the client wanted it so. */
+  /** The subscription has ended: its session is closed, or the client wanted it so. */
   z.strictObject({ kind: z.literal("ended"), id: s.requestId, at: s.countSchema, why: z.enum(["closed", "unsubscribed"]) }),
   /** The output of a call, with the status that HTTP would have. */
   z.strictObject({ kind: z.literal("result"), id: s.requestId, status: z.int(), value: z.unknown() }),
   /** `before`: where to ask on from; null when there is nothing older. */
   z.strictObject({ kind: z.literal("page"), id: s.requestId, entries: z.array(s.entry), before: s.seqSchema.nullable() }),
-  /** `at`: how far each subscription has been told, so that a client knows whether anything was lost. */
+  /** `at`: the position of each subscription, so that a client knows whether anything was lost. */
   z.strictObject({ kind: z.literal("pong"), id: s.requestId, at: z.record(s.requestId, s.countSchema) }),
   /** Of a request or subscription, by its id; null: of a frame that could not be read. */
   z.strictObject({ kind: z.literal("error"), id: s.requestId.nullable(), problem: problemSchema }),
@@ -173,7 +173,7 @@ function readFrame<Frame>(schema: z.ZodType<Frame>, text: string): ReadFrame<Fra
   return { kind: "refused", id: idIn(json.value), problem: unreadable("the frame", read.error) };
 }
 
-/** So that whoever asked is told, even where the rest could not be read. */
+/** So that the caller gets an answer, even where the rest could not be read. */
 function idIn(value: unknown): string | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   const id = s.requestId.safeParse(value.id);

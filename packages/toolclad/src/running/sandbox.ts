@@ -296,7 +296,7 @@ function ranOf(
   return { kind: "exited", code, signal, stdout, stderr, truncated, durationMs };
 }
 
-/** Files without a name that hold what never changes; read anew by each child. */
+/** Files without a name that hold constant content; each child reads them again. */
 type Constants = Readonly<{ filter: number; users: number; groups: number; hosts: number }>;
 const constantsBy = new Map<boolean, Constants>();
 

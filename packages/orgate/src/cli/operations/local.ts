@@ -11,6 +11,7 @@ import type { Given, Screen } from "@orgate/shell/terminal";
 import { version } from "../../node/version.ts";
 import type { Act, Caller } from "../../operations/access.ts";
 import { policyRefusal } from "../../operations/access-limits.ts";
+import { decodeParts } from "../../operations/call-operation.ts";
 import { OperationExecutor } from "../../operations/execute.ts";
 import { openIdempotency } from "../../operations/idempotency.ts";
 import { NO_LOG } from "../../operations/logs.ts";
@@ -23,7 +24,7 @@ import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
 import { certified, personOf, projectOf } from "../commands/project/project.ts";
 import { openProjectRuntime } from "../commands/project/serving.ts";
-import { decode, toOperationFault } from "./input.ts";
+import { toOperationFault } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
 
 /** `settle` resolves when nothing that was begun here is driven any more. */
@@ -59,10 +60,10 @@ export async function withLocalOperations<T>(
     scope: { agents: null, actions: null, expiresAt: null },
   };
   const call: CallOperation = async (name, fields) => {
-    const demand = { name, caller, request: decode(name, fields), gone: new AbortController().signal };
     const idempotencyKey = OPERATION_WORDS[name].idempotencyKey ? (given.text("key") ?? randomUUID()) : undefined;
     try {
-      return (await executor.execute({ ...demand, idempotencyKey })).result;
+      const request = decodeParts(name, fields);
+      return (await executor.execute({ name, caller, request, gone: new AbortController().signal, idempotencyKey })).result;
     } catch (error) {
       throw isRefusal(error) ? toOperationFault(error.problem, name) : error;
     }

@@ -12,9 +12,8 @@ import {
   type OperationOutput,
   toOperationInput,
 } from "@orgate/protocol";
-import { OPERATION_WORDS } from "@orgate/protocol/words";
-import type { Screen } from "@orgate/shell/terminal";
-import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
+import { type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
+import { EXIT, type Given, type RunCommand, type Screen } from "@orgate/shell/terminal";
 import * as z from "zod";
 import { readFields } from "./input.ts";
 import type { LocalOperations } from "./local.ts";
@@ -31,9 +30,9 @@ export type OperationView<K extends OperationName, V = OperationOutput<K>> = Rea
 }>;
 
 export const runOperation =
-  <K extends OperationName, V>(name: K, view: OperationView<K, V>): RunCommand =>
+  <K extends OperationName, V>(name: K, words: CliWords, view: OperationView<K, V>): RunCommand =>
   async (given, screen) => {
-    const input = readFields(name, given);
+    const input = readFields(words, given);
     const show = async (call: CallOperation, local: LocalOperations | null): Promise<number> => {
       const value = (await collect(call, name, input)) as OperationOutput<K>; // an operation's result fits its own schema (W-4)
       const at: Viewing = { given, screen };

@@ -4,7 +4,7 @@
  * W-14 A request names this server in its `Host`; any other name is refused, so that a web page whose name resolves to this address reaches nothing.
  * W-6 The order is: limits, caller, form of the request, permission, then the work. Nothing is done or told before.
  * W-33 A port in use, a bad host or a forbidden port is one line with what to do about it, and nothing stays open.
- * W-29 A server that closes takes no new connections; probes say so, sockets are told why and when to come back, answers in progress are given.
+ * W-29 A server that closes takes no new connections; probes say so, sockets get the reason and when to come back, answers in progress are finished.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

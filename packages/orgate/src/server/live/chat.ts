@@ -1,6 +1,6 @@
 /**
  * One connection of `/ws/chat`: the older protocol, over the same wishes and the same journal as everything else. A `ChatSend` is a follow-up in the
- * person's conversation; what it brings is told from the entries of its turn, at the pace at which the other end reads.
+ * person's conversation; its reply is made from the entries of its turn, at the pace at which the other end reads.
  *
  * W-27 the server makes one `request_id` per turn, from the wish that begins it. The same `id` twice is one turn: a short one (a counter) on its own connection,
  *     one of 16 characters or more wherever it comes from, so that a client that comes back gets the turn it asked for.
@@ -177,7 +177,7 @@ class ChatConnection implements Connection {
 export const conversationOf = (caller: Caller, agent: string): string =>
   `chat-${sha256(`${principalName(caller.principal)}\n${agent}`).slice(0, 40)}`;
 
-/** A UUID (version 8) that belongs to the wish: the same wherever its turn is told. */
+/** A UUID (version 8) derived from the intent: the same wherever its turn appears. */
 export function requestOf(intent: IntentId): string {
   const hex = sha256(`orgate-request-1\n${intent}`);
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");

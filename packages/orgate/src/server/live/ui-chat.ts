@@ -62,7 +62,7 @@ type Message = z.infer<typeof message>;
 /** `useChat` lets a person say no without a word. */
 const NO_REASON = "no reason was given in the chat";
 
-/** `answers`: entries of the answers that came with the request; what they did to their calls is told, although the stream begins after them. */
+/** `answers`: entries of the answers that came with the request; their effect on calls is sent, although the stream begins after them. */
 type Told = Readonly<{ session: SessionId; intent: IntentId; from: number; after: number; answers: ReadonlySet<number> }>;
 
 /** Decides and begins; what it gives back writes the stream. Throws a fault when it may not be, or cannot be read. */

@@ -68,6 +68,8 @@ export type CliWords = Readonly<{
   /** Positional arguments, in order. */
   args?: readonly CliField[];
   options?: Readonly<Record<string, CliField>>;
+  /** Fields that this command always fills alike. */
+  fixed?: Readonly<Record<string, string | number | boolean>>;
   notes?: readonly string[];
   examples: readonly string[];
 }>;
@@ -137,6 +139,10 @@ export type OperationWords = Readonly<{
   /** The reason why only a connection to a server can use it; commands, slash commands and tools then cannot. */
   onlyConnected?: string;
   cli?: CliWords;
+  /** Further commands of the same operation, such as one that fixes some of its fields. */
+  alsoCli?: readonly CliWords[];
+  /** A command that does this and more, written by hand: it waits, asks, or works where the project does not load. */
+  inCommand?: string;
   slash?: readonly SlashWords[];
   tool?: ToolWords;
 }>;

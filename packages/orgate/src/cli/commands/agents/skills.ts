@@ -128,6 +128,6 @@ const textsOf = ({ skill }: ProjectSkill) => ({
   description: skill?.description ?? null,
   instructions: skill?.instructions ?? null,
   tools: skill?.tools.map((tool) => tool.name) ?? [],
-  /** Of its files: trust covers them, so whoever gives it reads them too. */
+  /** Of its files: trust covers them, so a person who gives trust reads them too. */
   texts: skill?.files ?? {},
 });

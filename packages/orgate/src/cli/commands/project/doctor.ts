@@ -186,7 +186,7 @@ type Known = Report["providers"][number] & Readonly<{ models: readonly string[] 
 
 const ofModel = (model: string, providers: readonly Known[]): Known | undefined =>
   providers.find(({ name }) => model.startsWith(`${name}/`));
-/** Its provider has what it needs, and is not there, or does not want us. */
+/** The provider is configured, but does not answer or refuses us. */
 function troubleWith(model: string, providers: readonly Known[]): readonly string[] {
   const provider = ofModel(model, providers);
   return provider === undefined || provider.ok ? [] : [`${model}: ${provider.detail}`];

@@ -37,7 +37,7 @@ export function declaredIn({ config, project }: RunnableProject, owner: string):
 export type ServingOptions = Readonly<{
   loaded: RunnableProject;
   person: Person;
-  /** Null: schedules are shown, and fired by whoever serves everybody. */
+  /** Null: schedules are only shown; the server that serves everybody fires them. */
   declared: ServedDeclarations | null;
   host: string;
   port: number;
