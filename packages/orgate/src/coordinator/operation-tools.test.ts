@@ -62,7 +62,7 @@ test("a tool that changes something does it once for a call, as after a crash; a
   expect(before).toMatchObject({ breaker: "tool:list_agents", state: "open", by: { id: "ann" }, reason: "it fails" });
   expect(await call(at, "set_breaker", change, "k1")).toEqual(first);
   expect((await stand.runtime.breakers.list())[0]).toEqual(before);
-  await expect(call(at, "set_breaker", { ...change, to: "closed" }, "k1")).rejects.toThrow("this key was used for another request");
+  await expect(call(at, "set_breaker", { ...change, minutes: 6 }, "k1")).rejects.toThrow("this key was used for another request");
   await call(at, "set_breaker", { ...change, reason: "it still fails" }, "k2");
   expect((await stand.runtime.breakers.list())[0]).toMatchObject({ reason: "it still fails" });
 });

@@ -13,7 +13,7 @@ import type { Runtime } from "../../runtime/api.ts";
 import { type Act, act } from "../access.ts";
 import { type CallerAccess, readSession, seeAgent, seeSession } from "./caller-access.ts";
 import { readStructure } from "./session-structure.ts";
-import { spanText } from "./shown.ts";
+import { agoText } from "./shown.ts";
 
 export type FleetPorts = Readonly<{
   runtime: Pick<Runtime, "inspect" | "breakers" | "halts" | "place">;
@@ -42,7 +42,7 @@ export class Fleet {
   }
 
   #ago(at: number): string {
-    return spanText(this.#ports.now() - at);
+    return agoText(this.#ports.now() - at);
   }
 
   async #sessions(

@@ -59,7 +59,7 @@ function toField(item: unknown, shown: ToolShown, now: number): Json {
   const value = readPath(item, shown.from);
   switch (shown.as) {
     case "ago":
-      return typeof value === "number" ? spanText(now - value) : null;
+      return typeof value === "number" ? agoText(now - value) : null;
     case "time":
       return typeof value === "number" ? timeText(value) : null;
     case "due":
@@ -91,7 +91,7 @@ async function showApprovals({ items, next }: OperationOutput<"approvals">, { in
         touches: request.resource === null ? "" : `${request.resource.type} ${request.resource.id}`,
         questions: request.asks.map(({ question }) => question).join(" "),
         for: about.requester ?? null,
-        ago: spanText(now - request.askedAt),
+        ago: agoText(now - request.askedAt),
         yours: why === null,
         answer: why === null ? "you may answer it" : `not for you to answer: ${why}`,
       };
@@ -100,7 +100,7 @@ async function showApprovals({ items, next }: OperationOutput<"approvals">, { in
   return { count: waiting.length, forYou: waiting.filter(({ yours }) => yours).length, more: next !== null, waiting };
 }
 
-export function spanText(ms: number): string {
+export function agoText(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (s < 60) return `${s} s`;
   if (s < 3_600) return `${Math.floor(s / 60)} min`;
