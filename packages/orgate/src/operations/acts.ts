@@ -114,7 +114,8 @@ export const settledRefusal = (request: SettledRequest): Error => {
 
 /** Error for a resource that does not exist. */
 export function missingProblem({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {
-  if (on === "approval") return nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
+  if (on === "approval")
+    return nothing(`there is no open approval request \`${id}\``, "it was answered, has expired, or its turn has ended");
   if (on === "grant") return nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");
   if (on === "schedule") return nothing(`there is no schedule \`${id}\``, "`orgate schedules list` shows them");
   if (on === "call") return nothing(`nothing is open about call \`${id}\` of \`${session}\``, "it was seen to, or there is no such call");

@@ -29,7 +29,7 @@ export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorToo
 
 export function connectDesk(
   desk: CoordinatorTools,
-  { runtime, sessionDriver, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "probes" | "now">,
+  { runtime, sessionDriver, once, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "once" | "probes" | "now">,
   operations: Pick<OperationExecutor, "withAccess">,
   identity: Pick<Identity, "mayDo" | "operator">,
 ): void {
@@ -37,6 +37,7 @@ export function connectDesk(
     runtime,
     sessionDriver,
     operations,
+    once,
     now,
     journal: runtime.place.store.journal,
     health: probes.ready,

@@ -17,7 +17,7 @@ const report = (row: Row): Row => ({ ...row, report: true });
 const split = (words: string): readonly string[] => (words === "" ? [] : words.split(" "));
 
 const NO_SESSION = "there is no session `s_none`";
-const NO_QUESTION = "there is no open question `q_none`";
+const NO_QUESTION = "there is no open approval request `q_none`";
 const NO_SCHEDULE = "there is no schedule `none`";
 const NO_SERVER = "there is no MCP server `none`";
 const NO_ITEM = "nothing is known as `k_0123456789abcdef01234567`";

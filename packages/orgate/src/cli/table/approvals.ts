@@ -81,7 +81,7 @@ export const approvalsCommands: readonly CommandSpec[] = [
     summary: "Revoke a grant",
     args: [{ name: "GRANT", required: true, help: "as `orgate approvals grants` shows it" }],
     options: { reason: { type: "string", required: true, value: "TEXT", help: "why; the journal keeps it" }, as: AS },
-    notes: ["Whoever gave it may, and whoever the policies let approve the like."],
+    notes: ["Its giver may, and anybody whom the policies let approve such a request."],
     examples: ['orgate approvals revoke g_0mh3k2_a_77 --reason "the incident is over"'],
     load: async () => (await import("../commands/people/approvals-grants.ts")).revokeGrantCommand,
   },

@@ -55,7 +55,7 @@ export const sessionsCommands: readonly CommandSpec[] = [
     summary: "Show everything that happened in a session, and what is open",
     args: [SESSION],
     options: {},
-    notes: ["Decisions with their policies, acts with their outcomes, holds, open questions, and outcomes that nobody knows."],
+    notes: ["Decisions with their policies, calls with their outcomes, the holder, open approval requests, and unknown outcomes."],
     examples: ["orgate sessions show s_0mh3k2", "orgate sessions show s_0mh3k2 --json"],
     load: async () => (await import("../commands/sessions/sessions.ts")).showSession,
   },
@@ -69,7 +69,7 @@ export const sessionsCommands: readonly CommandSpec[] = [
       as: AS,
     },
     notes: [
-      "Only what was said comes along, with its labels: calls without an outcome are told as unknown, questions and grants stay behind.",
+      "Only the conversation comes along, with its labels: calls without an outcome become unknown, approval requests and grants stay behind.",
       "The session itself is only read: it may be running, waiting or closed.",
     ],
     examples: ["orgate sessions fork s_0mh3k2", "orgate sessions fork s_0mh3k2 --at 12 --id second-try"],
@@ -198,11 +198,11 @@ export const sessionsCommands: readonly CommandSpec[] = [
     summary: "Resolve a call whose outcome is unknown",
     args: [
       { name: "CALL", required: true, help: "SESSION/CALL, or the call's id as `orgate sessions show` lists it" },
-      { name: "WHAT", required: true, help: "what became of it", choices: ["happened", "did-not-happen", "reconcile", "abandon"] },
+      { name: "WHAT", required: true, help: "its outcome", choices: ["happened", "did-not-happen", "reconcile", "abandon"] },
     ],
     options: {
-      session: { type: "string", value: "ID", help: "of this session" },
-      note: { type: "string", value: "TEXT", help: "what you know; the agent is told, and the journal keeps it" },
+      session: { type: "string", value: "ID", help: "session of the call" },
+      note: { type: "string", value: "TEXT", help: "your evidence; goes to the agent and into the journal" },
       as: AS,
     },
     notes: [

@@ -3,16 +3,17 @@
  * the person whose words began the turn; each act is decided for everybody who speaks.
  * Rules: W-35, W-36.
  */
-import { intentId, isFault, type JsonObject, type SessionId } from "@orgate/core";
+import { isFault, type JsonObject, type SessionId } from "@orgate/core";
 import { type OperationName, toOperationInput } from "@orgate/protocol";
 import { OPERATION_WORDS, type ToolWords } from "@orgate/protocol/words";
 import type { CoordinatorDesk, DeskCall, DeskConversation, OpenDesk } from "../../coordinator/ports.ts";
 import { COORDINATOR } from "../../coordinator/tools.ts";
-import { sha256 } from "../../node/crypto.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import type { Act } from "../access.ts";
 import { callOperation } from "../call-operation.ts";
+import type { TurnOutcome } from "../driving/turn-outcome.ts";
 import type { OperationExecutor } from "../execute.ts";
+import { deriveIntentId, deriveName, type Idempotency } from "../idempotency.ts";
 import type { SessionDriver } from "../session-driver.ts";
 import { type CallerAccess, type CallerAccessPorts, callerAccessFor, runAgent } from "./caller-access.ts";
 import { Fleet, type FleetPorts } from "./fleet.ts";
@@ -24,6 +25,7 @@ export type CoordinatorPorts = FleetPorts &
     runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">;
     sessionDriver: Pick<SessionDriver, "send" | "outcome">;
     operations: Pick<OperationExecutor, "withAccess">;
+    once: Pick<Idempotency, "claim">;
   }>;
 
 /** An agent's answer is waited for this long; its turn goes on without the one who asked. */
@@ -56,17 +58,17 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
   }
 
   async runAgent({ agent, input }: Readonly<{ agent: string; input: string }>, { key, signal }: DeskCall): Promise<JsonObject> {
-    const { journal, runtime, sessionDriver } = this.#ports;
+    const { journal, runtime, sessionDriver, once } = this.#ports;
     const own = (await journal.session(this.#here))?.agent;
     if (agent === COORDINATOR || agent === own)
       throw new Error(agent === own ? `the ${agent} does not run itself` : `the ${agent} is nobody's to run`);
     this.mustSee(agent);
     this.#mustBeAllowed(runAgent(agent), `run \`${agent}\``);
     const { principal, person } = this.#access.speaker;
-    const once = `run-${sha256(key).slice(-40)}`;
-    const { session: opened } = await runtime.sessions.create({ agent, id: once, principal });
-    await sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id: intentId(once) });
-    const outcome = await sessionDriver.outcome(opened, intentId(once), WAIT_MS, signal);
+    const id = once.claim(deriveIntentId("run", key), { agent, input });
+    const { session: opened } = await runtime.sessions.create({ agent, id: deriveName("run", key), principal });
+    await sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id });
+    const outcome = await sessionDriver.outcome(opened, id, WAIT_MS, signal);
     return { agent, session: opened, ...(await this.#readOutcome(opened, outcome)) };
   }
 
@@ -79,8 +81,9 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
       name,
       input: toOperationInput(name, toFields(tool, given)),
       caller: this.#access.speaker,
-      key: idempotencyKey ? `tool-${sha256(key).slice(-40)}` : undefined,
+      key: idempotencyKey ? deriveName("tool", key) : undefined,
       gone: signal,
+      ...(name === "cancel" ? { intent: deriveIntentId("cancel", key) } : {}),
     };
     const { value } = await callOperation(operations, order).catch((error: unknown) => {
       throw nameTarget(error, tool, given);
@@ -94,7 +97,7 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
     if (reason !== null) throw new Error(`\`${this.#access.speaker.principal.id}\` may not ${what}: ${reason}`);
   }
 
-  async #readOutcome(session: SessionId, outcome: Awaited<ReturnType<SessionDriver["outcome"]>>): Promise<JsonObject> {
+  async #readOutcome(session: SessionId, outcome: TurnOutcome): Promise<JsonObject> {
     const nothing = { ending: null, output: null };
     if (outcome === null) return { state: "running", ...nothing, note: "it goes on: look at its session later" };
     if (outcome === "waiting") return { state: "waiting", ...nothing, note: "it waits for a person: `list_approvals` shows the question" };

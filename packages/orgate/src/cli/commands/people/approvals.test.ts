@@ -206,7 +206,11 @@ test("Q-23 an answer to a request that is not open any more says who answered it
     2,
     "Ben denied it: not today. The call did not run.",
   );
-  expectRefusal(await desk.orgate("approvals", "show", "a_nothing"), 2, "there is no open question `a_nothing`, nor an answered one");
+  expectRefusal(
+    await desk.orgate("approvals", "show", "a_nothing"),
+    2,
+    "there is no open approval request `a_nothing`, nor an answered one",
+  );
 }, 60_000); // many commands, one after the other
 
 test("Q-25 watch shows what waits, then each new question as it is asked, and ends with Ctrl-C", async () => {

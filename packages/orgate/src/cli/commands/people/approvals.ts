@@ -104,7 +104,7 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   if (view !== null) return { kind: "open", ...view };
   const closed = await closedRequest(look, given, one?.approval ?? text);
   if (closed === null)
-    throw usage(`there is no open question \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
+    throw usage(`there is no open approval request \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
   return { kind: "closed", ...closed };
 }
 

@@ -112,12 +112,12 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   if (state.followUps.length > 0 && !state.closed) screen.line(`\n${screen.paint("warn", "said for after the turn, and not begun")}`);
   for (const { text, files, by } of state.closed ? [] : state.followUps)
     screen.line(`  › ${visible(`${by.kind}:${by.id}`)}: ${visible(text)}${filesText(files)}`);
-  if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open questions")}`);
+  if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open approval requests")}`);
   for (const { approval, action, asks, digest } of questions) {
     for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);
     screen.line(screen.paint("dim", `    bound to ${digest}`));
   }
-  if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "outcomes that nobody knows")}`);
+  if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "unknown outcomes")}`);
   for (const { call, tool, resource, outcome, evidence, entry } of withEvidence(unknowns, entries)) {
     screen.line(
       `  ? ${visible(tool)} ${call} on ${visible(`${resource.type}::${resource.id}`)}: ${outcome.cause}, ${visible(outcome.detail)}`,
