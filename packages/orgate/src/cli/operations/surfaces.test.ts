@@ -3,12 +3,31 @@ import { type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { COMMANDS } from "../commands.ts";
+import { BY_HAND } from "./fixtures/by-hand.ts";
 
 const named = (name: string) => COMMANDS.find((command) => command.name === name);
 const fieldsOf = ({ params, query, body }: Operation): readonly string[] =>
   [params, query, body].flatMap((schema) =>
     schema instanceof z.ZodUndefined ? [] : Object.keys(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }).properties ?? {}),
   );
+
+const DERIVED = OPERATION_NAMES.flatMap((name) => {
+  const { cli, alsoCli = [] } = OPERATION_WORDS[name];
+  return cli === undefined ? [] : [cli.command, ...alsoCli.map(({ command }) => command)];
+});
+
+test("every command is an operation's, or says why it is written by hand (`fixtures/by-hand.ts`)", () => {
+  expect([...DERIVED, ...Object.keys(BY_HAND)].sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
+});
+
+test("only operations take an idempotency key: it means the same for every command", () => {
+  const keyed = COMMANDS.filter(({ options }) => options.key?.help.startsWith("an idempotency key")).map(({ name }) => name);
+  const changing = OPERATION_NAMES.flatMap((name) => {
+    const { cli, alsoCli = [], idempotencyKey } = OPERATION_WORDS[name];
+    return cli === undefined || !idempotencyKey ? [] : [cli.command, ...alsoCli.map(({ command }) => command)];
+  });
+  expect(keyed.sort()).toEqual([...changing, "call"].sort());
+});
 
 describe.each(OPERATION_NAMES.map((name) => [name] as const))("%s", (name) => {
   const {
@@ -33,7 +52,7 @@ describe.each(OPERATION_NAMES.map((name) => [name] as const))("%s", (name) => {
 
   test("has a command, or is called by name, or says why only a connection can use it", () => {
     if (onlyConnected !== undefined) expect([cli, inCommand]).toEqual([undefined, undefined]);
-    if (inCommand !== undefined) expect(named(inCommand), inCommand).toBeDefined();
+    if (inCommand !== undefined) expect(BY_HAND[inCommand], inCommand).toBeDefined();
     expect(named("call")).toBeDefined();
   });
 
