@@ -160,7 +160,7 @@ function coordinatorOf(around: Around): Promise<Coordinator> {
     ...(declares === null ? {} : { declares }),
     pages: sitePages(identity, origins, version()),
     more: (front, operations) => {
-      connectDesk(project.coordinator, front, identity);
+      connectDesk(project.coordinator, front, operations, identity);
       const live = openSockets(front, operations, door, log);
       return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },
