@@ -12,7 +12,6 @@ import type { Act, Caller } from "../../operations/access.ts";
 import { policyRefusal } from "../../operations/access-limits.ts";
 import { decodeParts } from "../../operations/call-operation.ts";
 import { OperationExecutor } from "../../operations/execute.ts";
-import { openIdempotency } from "../../operations/idempotency.ts";
 import { NO_LOG } from "../../operations/logs.ts";
 import { openOperations } from "../../operations/open.ts";
 import { loadRunnableProject } from "../../project/load.ts";
@@ -42,14 +41,14 @@ export async function withLocalOperations<T>(
   const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: person.name }, openCalendar());
   const runtime = await openProjectRuntime(given, screen, loaded, person);
   const keys = openRequestKeys(config.journal.directory);
-  const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
+  const operations = openOperations({ runtime, keys, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
   operations.schedules.store.expect(declared);
   operations.context.sessionDriver.stop(); // sessions that others left are for a server to drive
   const executor = new OperationExecutor({
     runtime,
     access: { mayDo: (_, act) => (decides === "changes" && isRead(act) ? null : policyRefusal(gate, person.name, act)) },
     handlers: operations.handlers,
-    once: openIdempotency(keys, Date.now),
+    once: operations.context.once,
     beforeChange: () => certified(given, screen, runtime.place, person),
   });
   const caller: Caller = {
