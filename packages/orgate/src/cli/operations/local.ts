@@ -65,7 +65,7 @@ export async function withLocalOperations<T>(
       throw fromLocalError(error, { name, fields });
     }
   };
-  const { settle } = operations.context.sessionDriver;
+  const settle = (): Promise<void> => operations.context.sessionDriver.settle();
   try {
     const result = await work({ call, runtime, settle });
     await settle(); // nobody else may drive what was begun here
