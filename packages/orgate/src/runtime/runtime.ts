@@ -95,7 +95,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,
-    wish: (intent) => inbox.put(intent),
+    putIntent: (intent) => inbox.put(intent),
     ...operatorApi({ place, directory, gate, agents: given, outside, resume: (session) => resume(session).result }),
     inspect: inspectOf(place, outside, options, given),
     place,
