@@ -106,7 +106,7 @@ const MEMORY: Keys = {
 /** Of the record that `approval(…)` may be given: how a question is asked and answered. */
 const APPROVAL: Keys = {
   question: { takes: "text", says: "what the person is asked" },
-  approvers: { takes: "words", says: "groups of users, one of which whoever answers is in" },
+  approvers: { takes: "words", says: "groups of users; the person who answers must be in one of them" },
   quorum: { takes: "whole number", says: "how many have to say yes" },
   expires: { takes: "time", says: "until when" },
   on_expiry: { takes: "word", choices: ["deny", "halt", "wait"], says: "what happens then" },

@@ -16,7 +16,7 @@ export function limitReports(report: Report): Report {
     if (told.has(key) || told.size > MOST_PROBLEMS) return;
     told.add(key);
     if (told.size <= MOST_PROBLEMS) report(at, detail, hint);
-    else report(at, `there are more than ${MOST_PROBLEMS} problems`, "mend those that are told, and look again");
+    else report(at, `there are more than ${MOST_PROBLEMS} problems`, "correct these, then check again");
   };
 }
 

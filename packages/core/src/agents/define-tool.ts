@@ -236,7 +236,7 @@ function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) 
   try {
     resource(valid); // a call whose target cannot be named cannot be decided on
   } catch (error) {
-    return invalidValue(`what the call touches cannot be told: ${jsonErrorText(error)}`);
+    return invalidValue(`the resource of the call is unknown: ${jsonErrorText(error)}`);
   }
   return { kind: "valid", args: valid };
 }

@@ -71,7 +71,7 @@ const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
 export function admit(arrived: Arrived, at: Standing): Admitted {
   const { id, by, wish } = arrived.intent;
   if (!isPrincipal(by)) return refuse("it does not say whose it is");
-  if (!isWish(wish)) return refuse("it is no wish that anybody understands");
+  if (!isWish(wish)) return refuse("it is no intent that this version knows");
   if (at.closed && !AFTER_CLOSE.has(wish.kind)) return refuse("the session is closed");
   const act = toSessionAct(wish.kind);
   const leave = by.kind === "user" && act !== null ? at.maySend(by.id, act) : MAY;
@@ -156,12 +156,12 @@ function spoken({ text, files = [] }: IntentMessage, becomes: (text: string, fil
 function answer({ intent, arrivedAt }: Arrived, wish: Extract<IntentBody, { kind: "answer" }>, at: Standing): Admitted {
   const { id, by } = intent;
   const question = at.question(wish.approval);
-  if (by.kind !== "user") return refuse("only a person answers a question");
-  if (question === null) return refuse(`there is no open question \`${wish.approval}\``);
-  if (question.answer !== null) return refuse(`question \`${wish.approval}\` is answered already`);
+  if (by.kind !== "user") return refuse("only a person can answer an approval request");
+  if (question === null) return refuse(`there is no open approval request \`${wish.approval}\``);
+  if (question.answer !== null) return refuse(`approval request \`${wish.approval}\` is answered already`);
   if (question.digest !== wish.digest) return refuse("the answer is bound to another action than the one that waits");
   if (question.expiresAt !== null && Math.max(arrivedAt, intent.at) >= question.expiresAt)
-    return refuse(`question \`${wish.approval}\` had expired`);
+    return refuse(`approval request \`${wish.approval}\` had expired`);
   if (isRefusal(wish.answer) && wish.answer.reason.trim() === "")
     return refuse("it does not say why: the agent is told, and the journal keeps it");
   if (!isRefusal(wish.answer) && question.voters.includes(nameOf(by)))

@@ -194,7 +194,8 @@ export function readCalls(text: string, mark: string): ReadCalls {
     }
     const tool = opening.exec(written)?.[1];
     if (tool !== undefined) open = { tool, at: i + 1, body: [] };
-    else if (written.trimStart().startsWith(OPEN) || written.includes(mark)) return misread(`line ${i + 1} looks like a call and is none`);
+    else if (written.trimStart().startsWith(OPEN) || written.includes(mark))
+      return misread(`line ${i + 1} looks like a call but is not one`);
     else words.push(raw);
   }
   if (open !== null) return misread(`the call of \`${open.tool}\` in line ${open.at} has no end`);

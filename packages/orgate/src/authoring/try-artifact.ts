@@ -66,7 +66,7 @@ async function lookedAt(config: Config, artifact: Artifact, env: Env, kind: Arti
   const why = whyNotAuthored(path, config, kind);
   if (why !== null) return nowhere(why, "choose another place");
   if (Buffer.byteLength(content) > MAX_ARTIFACT) return nowhere(`it has more than ${MAX_ARTIFACT} bytes`, "make several of it");
-  if (!content.isWellFormed() || content.includes("\0")) return nowhere("it is no text", "write it anew");
+  if (!content.isWellFormed() || content.includes("\0")) return nowhere("it is no text", "write it again");
   const found: Finding[] = [];
   try {
     const constraints = readConstraints(config.root);

@@ -6,13 +6,11 @@
 import { statSync } from "node:fs";
 import { FaultError } from "@orgate/core";
 import { errorMessage } from "@orgate/core/vocab";
+import type { AskHidden } from "@orgate/shell/terminal";
 import type { SecretsPort } from "@orgate/toolclad";
 import { readTextFile } from "../files/text-file.ts";
 import type { Env } from "../node/env.ts";
 import type { SecretStore, Secrets } from "./secrets-file.ts";
-
-/** Asks a person, without showing what is typed; null: there is nobody to ask. */
-export type AskHidden = ((question: string) => Promise<string>) | null;
 
 /** Values by name; throws, with a remedy, when one is missing. */
 export type { SecretsPort } from "@orgate/toolclad";

@@ -4,11 +4,10 @@
  */
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { Given, Screen } from "@orgate/shell/terminal";
+import type { AskHidden, Given, Screen } from "@orgate/shell/terminal";
 import { shorten, visible } from "@orgate/shell/terminal";
 import { personOf, projectOf } from "../cli/commands/project/project.ts";
 import { openServing } from "../cli/commands/project/serving.ts";
-import type { AskHidden } from "../identity/secrets.ts";
 import type { Log } from "../operations/logs.ts";
 import { loadRunnableProject } from "../project/load.ts";
 import type { Identity } from "../server/identity/auth.ts";

@@ -54,7 +54,7 @@ export function parseCatalogue(server: string, tools: readonly unknown[]): Catal
   for (const [i, one] of tools.entries()) {
     const read = listed.safeParse(one);
     if (!read.success)
-      return `its tool ${i + 1} is none: ${read.error.issues[0]?.path.join(".") ?? ""}: ${read.error.issues[0]?.message ?? ""}`;
+      return `its tool ${i + 1} is invalid: ${read.error.issues[0]?.path.join(".") ?? ""}: ${read.error.issues[0]?.message ?? ""}`;
     const { name, title, description = title ?? "", inputSchema, outputSchema = null, annotations = {} } = read.data;
     offered.push({ name: name.toWellFormed(), description: description.toWellFormed(), inputSchema, outputSchema, hints: annotations });
   }

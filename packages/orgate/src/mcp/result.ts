@@ -22,7 +22,7 @@ export type McpAnswer = Readonly<{ output: Json; isError: boolean; truncated: bo
 /** A string says why it is no answer. */
 export function readMcpAnswer(raw: unknown, maxBytes: number, hide: (text: string) => string): McpAnswer | string {
   const read = result.safeParse(raw);
-  if (!read.success) return `its answer is none: ${read.error.issues[0]?.message ?? ""}`;
+  if (!read.success) return `its answer is invalid: ${read.error.issues[0]?.message ?? ""}`;
   const { content, structuredContent, isError } = read.data;
   const text = hide(content.map(blockText).join("\n").toWellFormed());
   if (structuredContent === undefined || isError) {

@@ -70,7 +70,9 @@ export function cursors(): Cursors {
         const cipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV)).setAuthTag(bytes.subarray(-TAG));
         return Buffer.concat([cipher.update(bytes.subarray(IV, -TAG)), cipher.final()]).toString();
       } catch {
-        throw refusal(wireProblem("bad-request", "the cursor is none of ours", "use `next` of the page before, or begin again"));
+        throw refusal(
+          wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before, or begin again"),
+        );
       }
     },
   };
@@ -80,12 +82,12 @@ export function cursors(): Cursors {
 export const pair = (place: string | null): readonly [string, string] | null => {
   if (place === null) return null;
   const cut = place.indexOf(" ");
-  if (cut < 1) throw refusal(wireProblem("bad-request", "the cursor is none of ours", "use `next` of the page before"));
+  if (cut < 1) throw refusal(wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before"));
   return [place.slice(0, cut), place.slice(cut + 1)];
 };
 export const whole = (place: string | null): number => {
   const number = place === null ? 0 : Number(place);
   if (!Number.isSafeInteger(number) || number < 0)
-    throw refusal(wireProblem("bad-request", "the cursor is none of ours", "use `next` of the page before"));
+    throw refusal(wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before"));
   return number;
 };

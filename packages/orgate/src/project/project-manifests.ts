@@ -3,6 +3,7 @@
  */
 import { join } from "node:path";
 import { type Digest, describeFault, FaultError, type Tool } from "@orgate/core";
+import type { AskHidden } from "@orgate/shell/terminal";
 import type {
   Invocation,
   InvocationResult,
@@ -20,7 +21,7 @@ import { readBytes } from "../files/text-file.ts";
 import { findTomlPosition as placeOfSetting } from "../files/toml-text.ts";
 import { pathGuard } from "../guard/path-guard.ts";
 import { resolvePlaces } from "../guard/protected-paths.ts";
-import { type AskHidden, openSecrets } from "../identity/secrets.ts";
+import { openSecrets } from "../identity/secrets.ts";
 import { secretStore } from "../identity/secrets-file.ts";
 import { type FoundServer, mcpServers } from "../mcp/config.ts";
 import { assertArguments, objectWith, text } from "../node/argument-checks.ts";

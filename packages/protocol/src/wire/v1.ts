@@ -19,6 +19,8 @@ import { OPERATION_NAMES, type OperationAct, type OperationName } from "./words/
 export const VERSION = 1;
 /** A frame that is longer closes its connection. In bytes of UTF-8; room for the files that a message may have. */
 export const MOST_FRAME_BYTES = 32 * 1024 * 1024;
+/** Keys and values of one frame or request body, at the most: what is long in it are the texts of files. */
+export const MOST_VALUES = 100_000;
 /** Of one connection. */
 export const MOST_SUBSCRIPTIONS = 64;
 /** Entries of one batch, at the most. */
@@ -158,12 +160,12 @@ export type ServerFrame = z.infer<typeof serverFrame>;
 
 export type ReadFrame<Frame> = Readonly<{ kind: "frame"; frame: Frame } | { kind: "refused"; id: string | null; problem: Problem }>;
 
-export const readClientFrame = (text: string): ReadFrame<ClientFrame> => readFrame(clientFrame, text);
+export const readClientFrame = (text: string): ReadFrame<ClientFrame> => readFrame(clientFrame, text, MOST_VALUES);
 export const readServerFrame = (text: string): ReadFrame<ServerFrame> => readFrame(serverFrame, text);
 export const frameText = (frame: ServerFrame | ClientFrameInput): string => JSON.stringify(frame);
 
-function readFrame<Frame>(schema: z.ZodType<Frame>, text: string): ReadFrame<Frame> {
-  const json = readJson(text);
+function readFrame<Frame>(schema: z.ZodType<Frame>, text: string, mostValues?: number): ReadFrame<Frame> {
+  const json = readJson(text, mostValues);
   if (json.kind === "not-json") {
     const problem = wireProblem("bad-request", `the frame is not JSON: ${json.detail}`, "one JSON object per frame");
     return { kind: "refused", id: null, problem };

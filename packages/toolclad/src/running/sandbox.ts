@@ -68,7 +68,7 @@ export function sandbox({ protection = NO_PROTECTION, machine = thisMachine(), r
     const tier: string = invocation.tier;
     if (tier !== "none" && tier !== "process") return refused(otherTier(tier));
     if (options.signal.aborted)
-      return refused({ reason: "it was told to stop before it started", hint: "start it again, if it is still wanted" });
+      return refused({ reason: "it was stopped before it started", hint: "start it again, if it is still wanted" });
     if (tier === "none") return bare(invocation, options);
     const shown = await standing();
     if (shown.kind === "unusable") return refused(shown);

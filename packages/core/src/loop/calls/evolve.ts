@@ -118,8 +118,7 @@ function foldReconciled(s: State, e: EventOf<"recovery.applied">): State {
   const unknown = s.unknowns.get(e.call);
   if (unknown === undefined) return s;
   unknown.gated = null;
-  if (e.found === "cannot-tell")
-    return hear(s, noteMessage(`[asked] ${unknown.tool} (${e.call}) cannot tell what became of it: ${e.detail}`));
+  if (e.found === "cannot-tell") return hear(s, noteMessage(`[asked] ${unknown.tool} (${e.call}) cannot tell its outcome: ${e.detail}`));
   s.unknowns.delete(e.call);
   s.changes += 1;
   return hear(

@@ -43,7 +43,7 @@ export function toStanding(p: Needs, s: State, limits: Limits, toolDigest: (tool
     },
     mayAnswer(user, wish) {
       const question = questionOf(wish.approval);
-      return question === null ? no("there is no such question") : mayAnswer({ p, s, toolDigest }, question, user, wish);
+      return question === null ? no("there is no such approval request") : mayAnswer({ p, s, toolDigest }, question, user, wish);
     },
     mayResolve(user, call) {
       const unknown = [...s.unknowns.values()].find((u) => u.call === call);
@@ -132,7 +132,7 @@ function mayWithdraw(
   user: string,
   { speakers, about, digest }: Readonly<{ speakers: readonly string[]; about: About; digest: Digest }>,
 ): Leave {
-  if (!speakers.includes(user)) return no("only whoever asked for it withdraws it: deny it");
+  if (!speakers.includes(user)) return no("only the person who asked for it can withdraw it: deny it");
   const denied = deniedTo(p, user, { kind: "withdraw", ...about, requester: user });
   return denied === null ? { kind: "may", counts: [], digest, about: null } : no(denied);
 }

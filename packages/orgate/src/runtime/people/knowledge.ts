@@ -124,7 +124,8 @@ export async function embedMissing(
       signal,
     );
     const why = store.embed(new Map(some.map(({ id }, i) => [id, vectors[i] ?? new Float32Array()])), embedder.model);
-    if (why !== null) throw new FaultError({ kind: "usage", detail: why, hint: "`orgate knowledge embed --again` makes all of them anew" });
+    if (why !== null)
+      throw new FaultError({ kind: "usage", detail: why, hint: "`orgate knowledge embed --again` makes all of them again" });
     done += some.length;
     told(done);
   }

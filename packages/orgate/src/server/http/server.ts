@@ -21,7 +21,7 @@ import { HostNames } from "./host-names.ts";
 import { type HttpAnswer, rawProblem, sendAnswer, sendProblem } from "./http-response.ts";
 import { createConnectionLimit, createSourceReader, type ServerLimits } from "./limits.ts";
 import { listen } from "./listen.ts";
-import { SocketConnections, type SocketProtocols } from "./socket-connections.ts";
+import { type CountRequest, SocketConnections, type SocketProtocols } from "./socket-connections.ts";
 
 /** Answers requests to `/api/v1`. Throws refusals and faults. */
 export type Api = (asked: ApiRequest) => Promise<ApiResponse>;
@@ -249,7 +249,8 @@ class HttpServer {
     const protocol = Object.hasOwn(protocols, asking.path) ? protocols[asking.path] : undefined;
     if (protocol === undefined) throw refusal(wireProblem("not-found", "there is no such socket", "connect to /ws/v1 or /ws/chat"));
     const caller = await this.#callers.authenticate(asking);
-    this.sockets.upgrade({ message, socket, head }, (id, duplex) => protocol(caller, id, duplex), { caller, path: asking.path });
+    const count: CountRequest = (what) => this.#callers.count(caller, what);
+    this.sockets.upgrade({ message, socket, head }, (id, duplex) => protocol(caller, id, duplex, count), { caller, path: asking.path });
   }
 }
 

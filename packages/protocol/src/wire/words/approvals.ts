@@ -13,6 +13,13 @@ export const approvalWords = tagged("approvals", {
     },
     act: { kind: "list", on: "listing" },
     summary: "List approval requests that wait for a person, oldest first.",
+    cli: {
+      command: "approvals list",
+      summary: "List approval requests that wait for a person.",
+      options: { limit: { value: "N", as: "number", help: "maximum number to list (default 100)", default: "100" } },
+      notes: ["In the order in which they were asked. An expired request is shown as expired."],
+      examples: ["orgate approvals list", "orgate approvals list --json"],
+    },
   }),
   approval: get({
     path: "/approvals/{approval}",
@@ -25,12 +32,14 @@ export const approvalWords = tagged("approvals", {
       },
     ],
     act: { kind: "observe", on: "approval" },
+    inCommand: "approvals show",
     summary: "Show one approval request: what will be done, why a person is asked, who may answer.",
   }),
   answer: post({
     path: "/approvals/{approval}/answer",
     status: 202,
     act: { kind: "approve", on: "approval" },
+    inCommand: "approvals approve",
     summary: "Answer an approval request, bound to the digest that was shown.",
   }),
   grants: get({
@@ -45,6 +54,11 @@ export const approvalWords = tagged("approvals", {
     ],
     act: { kind: "list", on: "listing" },
     summary: "List grants (remembered approvals) in force.",
+    cli: {
+      command: "approvals grants",
+      summary: "List grants (remembered approvals), and until when they last.",
+      examples: ["orgate approvals grants", "orgate approvals grants --json"],
+    },
   }),
   revoke: post({
     path: "/grants/{grant}/revoke",
@@ -57,6 +71,14 @@ export const approvalWords = tagged("approvals", {
       },
     ],
     act: { kind: "approve", on: "grant" },
+    cli: {
+      command: "approvals revoke",
+      summary: "Revoke a grant.",
+      args: [{ value: "GRANT", field: "grant", help: "as `orgate approvals grants` shows it", required: true }],
+      options: { reason: { value: "TEXT", help: "why; the journal keeps it", required: true } },
+      notes: ["The person who gave a grant may revoke it, and so may everybody who may approve such a request."],
+      examples: ['orgate approvals revoke g_0mh3k2_a_77 --reason "the incident is over"'],
+    },
     summary: "Revoke a grant: actions that it covered ask for approval again.",
   }),
   unknowns: get({
@@ -86,6 +108,7 @@ export const approvalWords = tagged("approvals", {
     ],
     status: 202,
     act: { kind: "resolve", on: "call" },
+    inCommand: "sessions resolve",
     summary: "Resolve a call whose outcome is unknown, or have its tool asked.",
   }),
   deadLetters: get({
@@ -101,11 +124,18 @@ export const approvalWords = tagged("approvals", {
     ],
     act: { kind: "list", on: "listing" },
     summary: "List dead letters: calls that failed and wait for an operator.",
+    cli: {
+      command: "dead-letters list",
+      options: { limit: { value: "N", as: "number", help: "maximum number to list (default 100)", default: "100" } },
+      notes: ["In the order in which the calls failed."],
+      examples: ["orgate dead-letters list", "orgate dead-letters list --json"],
+    },
   }),
   dismiss: post({
     path: "/sessions/{session}/dead-letters/{call}/dismiss",
     status: 202,
     act: { kind: "resolve", on: "call" },
+    inCommand: "dead-letters dismiss",
     summary: "Dismiss a dead letter that has been dealt with.",
   }),
 });

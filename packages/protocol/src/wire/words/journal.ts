@@ -6,6 +6,7 @@ export const journalWords = tagged("journal", {
     path: "/journal/verify",
     slash: [{ command: "verify", summary: "prove that nobody changed the journal", notes: ["As `orgate journal verify`."] }],
     act: { kind: "read-journal", on: "project" },
+    inCommand: "journal verify",
     summary: "Verify every hash, chain and seal of the journal.",
   }),
   verifying: get({
@@ -45,6 +46,7 @@ export const journalWords = tagged("journal", {
   export: get({
     path: "/journal/export",
     act: { kind: "read-journal", on: "project" },
+    inCommand: "journal export",
     summary: "Export the journal, or one session with its proof, as lines of JSON.",
   }),
 });

@@ -22,6 +22,7 @@ export const knowledgeWords = tagged("knowledge", {
       },
     ],
     act: { kind: "read-journal", on: "project" },
+    inCommand: "knowledge search",
     summary: "Search knowledge by words, or list the newest items.",
   }),
 });

@@ -51,8 +51,11 @@ export type CliField = Readonly<{
   help: string;
   /** The field of the operation's input; an option fills the field of its own name unless this says otherwise. */
   field?: string;
-  /** How text becomes the field's value. `text` unless given; `flag` takes no value. */
-  as?: "text" | "number" | "time" | "duration" | "flag";
+  /**
+   * How text becomes the field's value. `text` unless given; `flag` takes no value. `session`: an id of a session, the caller's own id for it, or enough of
+   * the id's beginning or end.
+   */
+  as?: "text" | "number" | "time" | "duration" | "flag" | "session";
   choices?: readonly string[];
   required?: boolean;
   /** The text that counts if the option is left out, where that differs from the schema's own default. */
@@ -68,6 +71,8 @@ export type CliWords = Readonly<{
   /** Positional arguments, in order. */
   args?: readonly CliField[];
   options?: Readonly<Record<string, CliField>>;
+  /** Fields that this command always fills alike. */
+  fixed?: Readonly<Record<string, string | number | boolean>>;
   notes?: readonly string[];
   examples: readonly string[];
 }>;
@@ -107,7 +112,7 @@ export type ToolField = Readonly<{ about?: string; isOptional?: boolean; field?:
     | { kind: "count"; most: number; default?: number; times?: number }
   >;
 /** One field of what the model gets: where it is in the result (`principal.id`), and how it is written. */
-export type ToolShown = string | Readonly<{ from: string; as: "ago" | "due" | "firing" | "times" }>;
+export type ToolShown = string | Readonly<{ from: string; as: "ago" | "time" | "due" | "firing" | "times" }>;
 /** How an operation looks to the coordinator's model. */
 export type ToolWords = Readonly<{
   name: string;
@@ -137,6 +142,10 @@ export type OperationWords = Readonly<{
   /** The reason why only a connection to a server can use it; commands, slash commands and tools then cannot. */
   onlyConnected?: string;
   cli?: CliWords;
+  /** Further commands of the same operation, such as one that fixes some of its fields. */
+  alsoCli?: readonly CliWords[];
+  /** A command that does this and more, written by hand: it waits, asks, or works where the project does not load. */
+  inCommand?: string;
   slash?: readonly SlashWords[];
   tool?: ToolWords;
 }>;

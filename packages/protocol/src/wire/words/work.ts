@@ -1,5 +1,5 @@
 /** Circuit breakers and halts: the words of their operations. */
-import { get, post, type SlashField, tagged } from "./words.ts";
+import { type CliField, get, post, type SlashField, tagged } from "./words.ts";
 
 const SCOPE = {
   value: "all | agent NAME | tool NAME",
@@ -22,6 +22,8 @@ const BREAKER = {
   help: "`tool:NAME`, `model:PROVIDER/NAME` or `mcp:SERVER`",
   required: true,
 } as const satisfies SlashField;
+const WHY = { value: "TEXT", help: "why", required: true } as const satisfies CliField;
+const ALSO_UNKNOWN = { value: "", as: "flag", help: "also for a name that this project does not have (yet)" } as const satisfies CliField;
 
 export const workWords = tagged("work", {
   breakers: get({
@@ -46,7 +48,7 @@ export const workWords = tagged("work", {
           breaker: "breaker",
           state: "state",
           failures: "failures",
-          until: { from: "until", as: "due" },
+          until: { from: "until", as: "time" },
           by: "by.id",
           reason: "reason",
           ago: { from: "at", as: "ago" },
@@ -55,6 +57,12 @@ export const workWords = tagged("work", {
     },
     act: { kind: "list", on: "listing" },
     summary: "List the circuit breakers that were ever changed, with their present state.",
+    cli: {
+      command: "breakers list",
+      summary: "List circuit breakers: which are open, since when, and when they are tried again.",
+      notes: ["A breaker that is not listed has never opened."],
+      examples: ["orgate breakers list", "orgate breakers list --json"],
+    },
   }),
   setBreaker: post({
     path: "/breakers",
@@ -85,6 +93,30 @@ export const workWords = tagged("work", {
     act: { kind: "set-breaker", on: "breaker" },
     summary:
       "Set a circuit breaker (`tool:NAME`, `model:PROVIDER/NAME`, `mcp:SERVER`). A name that the project does not have is refused, unless `anyway` is true.",
+    cli: {
+      command: "breakers set",
+      summary: "Set a circuit breaker by hand, in every process.",
+      args: [
+        BREAKER,
+        { value: "STATE", field: "to", help: "open, half-open or closed", required: true, choices: ["open", "half-open", "closed"] },
+      ],
+      options: {
+        for: { value: "TIME", field: "forMs", as: "duration", help: "how long it stays open, such as 10m (default: until it is closed)" },
+        reason: WHY,
+        anyway: ALSO_UNKNOWN,
+      },
+      examples: ['orgate breakers set tool:search open --for 10m --reason "maintenance"'],
+    },
+    alsoCli: [
+      {
+        command: "breakers reset",
+        summary: "Close a circuit breaker, and reset its counts.",
+        args: [BREAKER],
+        options: { reason: WHY, anyway: ALSO_UNKNOWN },
+        fixed: { to: "closed" },
+        examples: ['orgate breakers reset tool:search --reason "mended"'],
+      },
+    ],
   }),
   halts: get({
     path: "/halts",
@@ -105,6 +137,11 @@ export const workWords = tagged("work", {
     },
     act: { kind: "list", on: "listing" },
     summary: "List halts in force: what is halted, by whom and why.",
+    cli: {
+      command: "halts",
+      summary: "List halts in force: since when, by whom and why.",
+      examples: ["orgate halts", "orgate halts --json"],
+    },
   }),
   halt: post({
     path: "/halt",
@@ -123,6 +160,7 @@ export const workWords = tagged("work", {
       },
     ],
     act: { kind: "halt", on: "work" },
+    inCommand: "halt",
     summary:
       "Halt `all`, `agent:NAME` or `tool:NAME`: nothing new begins, and running work is stopped. A name that the project does not have is refused, unless `anyway` is true.",
   }),
@@ -143,6 +181,7 @@ export const workWords = tagged("work", {
       },
     ],
     act: { kind: "halt", on: "work" },
+    inCommand: "resume-work",
     summary: "Lift a halt; returns the halts that remain.",
   }),
 });

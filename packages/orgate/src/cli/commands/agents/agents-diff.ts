@@ -18,7 +18,7 @@ import { readCases } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { loadProject } from "../../../project/load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { optionsFor } from "../policies/policy.ts";
+import { toPolicyOptions } from "../policies/policy.ts";
 import { hasRun, projectOf } from "../project/project.ts";
 
 export const diffAgents: RunCommand = async (given, screen) => {
@@ -56,7 +56,7 @@ export function tellDifferences(screen: Screen, found: AgentDifferences, between
 
 async function sideOf(config: Config, given: Given): Promise<DiffSide> {
   const agents = (await loadProject(config, { env: given.env })).agents.map(({ agent }) => agent);
-  const options = optionsFor(config, agents);
+  const options = toPolicyOptions(config, agents);
   return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
 }
 

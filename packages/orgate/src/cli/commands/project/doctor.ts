@@ -114,7 +114,7 @@ const triedSign = (ok: boolean, tried: boolean): Cell =>
 
 /** M-20 a project that cannot be read is no project whose journal is well. */
 const noJournal = (project: Found): Found =>
-  project.ok ? { ok: true, detail: "no project here" } : { ok: false, detail: "not looked at: the project cannot be read" };
+  project.ok ? { ok: true, detail: "no project here" } : { ok: false, detail: "not checked: the project cannot be read" };
 
 /** M-20 all that `orgate up` would refuse to begin with. */
 function badDeclarations(config: Config, { agents, sources }: LoadedProject): readonly Named[] {
