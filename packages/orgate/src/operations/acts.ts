@@ -4,7 +4,7 @@
  * W-9 a forbidden resource is indistinguishable from a missing one: a session, approval request, grant or call that is refused and may not be observed either gets
  *      the very answer of one that does not exist.
  */
-import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
+import { approvalId, FaultError, type GrantId, isSessionId, principalName, type SessionId } from "@orgate/core";
 import { eachRow, type ListedDeadLetter, type PendingApproval, type SessionSummary, type StandingGrant } from "@orgate/core/journal";
 import { type OperationAct, wireProblem } from "@orgate/protocol";
 import { requesterName } from "../identity/requester.ts";
@@ -59,7 +59,8 @@ export async function findAct(runtime: Runtime, { kind, on }: OperationAct, { pa
       const id = textIn(params, "grant") ?? "";
       const found = (await runtime.approvals.grants()).find(({ grant }: { readonly grant: GrantId }) => grant === id);
       if (found === undefined) throw missingProblem({ on, id, session: null });
-      return act(kind, on, aboutGrant(found));
+      const isOwn = principalName(found.by) === principalName({ kind: "user", id: user });
+      return act(isOwn ? "observe" : kind, on, aboutGrant(found)); // the person who gave a grant may revoke it
     }
     case "schedule": {
       const id = textIn(params, "schedule");

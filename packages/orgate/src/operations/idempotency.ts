@@ -15,8 +15,8 @@ import type { AccessScope } from "./access.ts";
 import { refusal } from "./refusal.ts";
 
 /** Surfaces without an `Idempotency-Key`: `/ws/chat`, `useChat`, and the coordinator's tools, which repeat the key of their call. */
-type Surface = "chat" | "ui" | "run" | "cancel";
-const INTENT_PREFIX: Readonly<Record<Surface, string>> = { chat: "c", ui: "u", run: "run", cancel: "cancel" };
+type Surface = "chat" | "ui" | "run" | "cancel" | "tool";
+const INTENT_PREFIX: Readonly<Record<Surface, string>> = { chat: "c", ui: "u", run: "run", cancel: "cancel", tool: "tool" };
 const DIGITS = 40;
 
 export const deriveIntentId = (surface: Surface, ...parts: readonly string[]): IntentId =>
@@ -42,6 +42,8 @@ export type KeyedRequest = Readonly<{
   route: OperationName;
   key: string | undefined;
   request: unknown;
+  /** Where the surface derives it; otherwise it comes from the key. */
+  intent?: IntentId | undefined;
 }>;
 export type KeyedReply = Readonly<{ status: number; value: unknown; isProvisional: boolean }>;
 export type IdempotencyKey = Readonly<{
@@ -72,7 +74,7 @@ export class Idempotency {
     if (before !== null) return before;
     const again = this.#keys.find(id) !== null;
     mustBeSame(this.#keys.begin(id, digest, this.#now()), digest);
-    const reply = work({ intent: intentUnder(id), external: `key-${id.slice(0, DIGITS)}`, again });
+    const reply = work({ intent: request.intent ?? intentUnder(id), external: `key-${id.slice(0, DIGITS)}`, again });
     this.#underWay.set(id, { digest, reply });
     try {
       const replied = await reply;
@@ -96,7 +98,7 @@ export class Idempotency {
     const found = this.#keys.find(id);
     if (found === null) return null;
     mustBeSame(found.digest, digest);
-    return intentUnder(id);
+    return request.intent ?? intentUnder(id);
   }
 
   /** Binds a derived intent to its request, on disk; throws if it belongs to another request. Returns the intent. */

@@ -104,7 +104,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   "approvals withdraw": [ran("q_none --reason x", 2, NO_QUESTION), ran("q_none", 2, "--reason is missing")],
   "approvals edit": [ran("q_none --args {}", 2, NO_QUESTION), ran("q_none", 2, "--args is missing")],
   "approvals grants": [gone("")],
-  "approvals revoke": [ran("g_none --reason x", 2, "there is no grant `g_none`"), ran("g_none", 2, "--reason is missing")],
+  "approvals revoke": [ran("g_none --reason x", 2, "no grant `g_none` is in force"), ran("g_none", 2, "--reason is missing")],
   "approvals watch": [gone("")],
   halt: [ran("agent nobody --reason x", 2, "nothing was halted: this project has no agent `nobody`"), ran("", 2, "--reason is missing")],
   "resume-work": [

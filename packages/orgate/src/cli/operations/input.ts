@@ -3,30 +3,44 @@ import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } fro
 import type { OperationName, Problem } from "@orgate/protocol";
 import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import type { Given } from "@orgate/shell/terminal";
-import { positive } from "../commands/project/looking.ts";
+import { looking, positive, sessionOf } from "../commands/project/looking.ts";
 
-export function readFields({ args: words = [], options: flags = {}, fixed = {} }: CliWords, given: Given): JsonObject {
-  const args = words.map((field, i) => entry(field.field ?? field.value, field, field.value, given.args[i] ?? null));
-  const options = Object.entries(flags).map(([option, field]) => {
-    const text = field.as === "flag" ? (given.flag(option) ? "true" : null) : given.text(option);
-    return entry(field.field ?? option, field, `--${option}`, text);
-  });
-  return { ...Object.fromEntries([...args, ...options].flat()), ...fixed };
+/** One argument or option: the field that it fills, its name on the command line, and its text. */
+type Word = Readonly<{ field: string; words: CliField; what: string; text: string | null }>;
+
+export async function readFields(words: CliWords, given: Given): Promise<JsonObject> {
+  const fields: Record<string, Json> = {};
+  for (const { field, words: one, what, text } of listWords(words, given)) {
+    if (text !== null) fields[field] = await toValue(one, what, text, given);
+    else if (one.required === true)
+      throw usage(`${what} is missing`, what === "--reason" ? "say why: the journal keeps it" : `it is ${one.help}`);
+  }
+  return { ...fields, ...words.fixed };
 }
 
-function entry(name: string, field: CliField, what: string, given: string | null): readonly (readonly [string, Json])[] {
-  const text = given ?? field.default ?? null;
-  if (text === null && field.required === true)
-    throw usage(`${what} is missing`, what === "--reason" ? "say why: the journal keeps it" : `it is ${field.help}`);
-  return text === null ? [] : [[name, toValue(field, what, text)]];
+function listWords({ args = [], options = {} }: CliWords, given: Given): readonly Word[] {
+  return [
+    ...args.map((words, i) => ({
+      field: words.field ?? words.value,
+      words,
+      what: words.value,
+      text: given.args[i] ?? words.default ?? null,
+    })),
+    ...Object.entries(options).map(([option, words]) => {
+      const text = words.as === "flag" ? (given.flag(option) ? "true" : null) : given.text(option);
+      return { field: words.field ?? option, words, what: `--${option}`, text: text ?? words.default ?? null };
+    }),
+  ];
 }
 
-function toValue({ as = "text" }: CliField, what: string, text: string): Json {
+async function toValue({ as = "text" }: CliField, what: string, text: string, given: Given): Promise<Json> {
   switch (as) {
     case "text":
       return text;
     case "flag":
       return true;
+    case "session":
+      return (await looking(given, ({ journal }) => sessionOf(journal, text))).session;
     case "number":
       return positive(text, what);
     case "time": {

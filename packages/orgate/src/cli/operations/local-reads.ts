@@ -18,6 +18,7 @@ export const LOCAL_READS: Readonly<Partial<Record<OperationName, LocalRead>>> = 
   scheduleNext: readSchedules,
   breakers: readStore,
   halts: readStore,
+  approvals: readStore,
   grants: readStore,
   deadLetters: readStore,
 };

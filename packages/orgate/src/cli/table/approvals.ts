@@ -4,15 +4,7 @@ import { operationCommand } from "../operations/derive.ts";
 import { APPROVAL, AS, DELIVERY, DIGEST, LETTER, SCOPE } from "./options.ts";
 
 export const approvalsCommands: readonly CommandSpec[] = [
-  {
-    name: "approvals list",
-    summary: "List approval requests that wait for a person",
-    args: [],
-    options: { limit: { type: "string", value: "N", help: "maximum number to list (default 100)" } },
-    notes: ["In the order in which they were asked. What has expired is shown as expired."],
-    examples: ["orgate approvals list", "orgate approvals list --json"],
-    load: async () => (await import("../commands/people/approvals.ts")).listApprovals,
-  },
+  operationCommand("approvals", async () => (await import("../commands/people/approvals-list.ts")).listApprovals),
   {
     name: "approvals show",
     summary: "Show one approval request: what would be done, why it asks, who may answer, until when",
@@ -76,15 +68,7 @@ export const approvalsCommands: readonly CommandSpec[] = [
     load: async () => (await import("../commands/people/approvals-answer.ts")).editAndApprove,
   },
   operationCommand("grants", async () => (await import("../commands/people/approvals-grants.ts")).grants),
-  {
-    name: "approvals revoke",
-    summary: "Revoke a grant",
-    args: [{ name: "GRANT", required: true, help: "as `orgate approvals grants` shows it" }],
-    options: { reason: { type: "string", required: true, value: "TEXT", help: "why; the journal keeps it" }, as: AS },
-    notes: ["Its giver may, and anybody whom the policies let approve such a request."],
-    examples: ['orgate approvals revoke g_0mh3k2_a_77 --reason "the incident is over"'],
-    load: async () => (await import("../commands/people/approvals-grants.ts")).revokeGrantCommand,
-  },
+  operationCommand("revoke", async () => (await import("../commands/people/approvals-grants.ts")).viewRevoked),
   {
     name: "approvals watch",
     summary: "Print approval requests that wait, and each new one, until Ctrl-C",

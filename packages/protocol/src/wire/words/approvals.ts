@@ -12,8 +12,14 @@ export const approvalWords = tagged("approvals", {
       fields: { most: { kind: "count", most: 50, default: 20, field: "limit" } },
     },
     act: { kind: "list", on: "listing" },
-    inCommand: "approvals list",
     summary: "List approval requests that wait for a person, oldest first.",
+    cli: {
+      command: "approvals list",
+      summary: "List approval requests that wait for a person.",
+      options: { limit: { value: "N", as: "number", help: "maximum number to list (default 100)", default: "100" } },
+      notes: ["In the order in which they were asked. An expired request is shown as expired."],
+      examples: ["orgate approvals list", "orgate approvals list --json"],
+    },
   }),
   approval: get({
     path: "/approvals/{approval}",
@@ -65,7 +71,14 @@ export const approvalWords = tagged("approvals", {
       },
     ],
     act: { kind: "approve", on: "grant" },
-    inCommand: "approvals revoke",
+    cli: {
+      command: "approvals revoke",
+      summary: "Revoke a grant.",
+      args: [{ value: "GRANT", field: "grant", help: "as `orgate approvals grants` shows it", required: true }],
+      options: { reason: { value: "TEXT", help: "why; the journal keeps it", required: true } },
+      notes: ["The person who gave a grant may revoke it, and so may everybody who may approve such a request."],
+      examples: ['orgate approvals revoke g_0mh3k2_a_77 --reason "the incident is over"'],
+    },
     summary: "Revoke a grant: actions that it covered ask for approval again.",
   }),
   unknowns: get({

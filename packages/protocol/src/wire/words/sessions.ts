@@ -1,6 +1,13 @@
 /** Sessions: the words of their operations. */
-import { get, post, type SlashField, tagged } from "./words.ts";
+import { type CliField, get, post, type SlashField, tagged } from "./words.ts";
 
+const SESSION = {
+  value: "ID",
+  field: "session",
+  as: "session",
+  help: "a session's id, or enough of its beginning or end",
+  required: true,
+} as const satisfies CliField;
 const HERE = { value: "", as: "conversation", field: "session", help: "this conversation" } as const satisfies SlashField;
 
 export const sessionWords = tagged("sessions", {
@@ -156,14 +163,34 @@ export const sessionWords = tagged("sessions", {
     path: "/sessions/{session}/fork",
     status: 201,
     act: { kind: "open", on: "session" },
-    inCommand: "sessions fork",
     summary: "Fork a session: a new session with the conversation up to an entry. The original is only read.",
+    cli: {
+      command: "sessions fork",
+      summary: "Open a new session that starts with the conversation of this one.",
+      args: [SESSION],
+      options: {
+        at: { value: "N", as: "number", help: "only up to this entry (`orgate sessions show` numbers them)" },
+        id: { value: "NAME", help: "an id of your own for it" },
+      },
+      notes: [
+        "The fork has the messages and their labels. A call without an outcome is marked as unknown; approval requests and grants stay behind.",
+        "The session itself is only read: it may be running, waiting or closed.",
+      ],
+      examples: ["orgate sessions fork s_0mh3k2", "orgate sessions fork s_0mh3k2 --at 12 --id second-try"],
+    },
   }),
   close: post({
     path: "/sessions/{session}/close",
     act: { kind: "close", on: "session" },
-    inCommand: "sessions close",
     summary: "Close a session for good.",
+    cli: {
+      command: "sessions close",
+      summary: "Close a session for good: it takes no more turns.",
+      args: [SESSION],
+      options: { reason: { value: "TEXT", help: "why; the journal keeps it" } },
+      notes: ["A turn in progress is cancelled or waited for first."],
+      examples: ['orgate sessions close s_0mh3k2 --reason "solved"'],
+    },
   }),
   follow: get({
     path: "/sessions/{session}/stream",

@@ -51,8 +51,11 @@ export type CliField = Readonly<{
   help: string;
   /** The field of the operation's input; an option fills the field of its own name unless this says otherwise. */
   field?: string;
-  /** How text becomes the field's value. `text` unless given; `flag` takes no value. */
-  as?: "text" | "number" | "time" | "duration" | "flag";
+  /**
+   * How text becomes the field's value. `text` unless given; `flag` takes no value. `session`: an id of a session, the caller's own id for it, or enough of
+   * the id's beginning or end.
+   */
+  as?: "text" | "number" | "time" | "duration" | "flag" | "session";
   choices?: readonly string[];
   required?: boolean;
   /** The text that counts if the option is left out, where that differs from the schema's own default. */
@@ -109,7 +112,7 @@ export type ToolField = Readonly<{ about?: string; isOptional?: boolean; field?:
     | { kind: "count"; most: number; default?: number; times?: number }
   >;
 /** One field of what the model gets: where it is in the result (`principal.id`), and how it is written. */
-export type ToolShown = string | Readonly<{ from: string; as: "ago" | "due" | "firing" | "times" }>;
+export type ToolShown = string | Readonly<{ from: string; as: "ago" | "time" | "due" | "firing" | "times" }>;
 /** How an operation looks to the coordinator's model. */
 export type ToolWords = Readonly<{
   name: string;
