@@ -3,7 +3,7 @@
  * server calls it for a request, the command line for a command.
  * Rule: W-6.
  */
-import { FaultError, isSessionId } from "@orgate/core";
+import { FaultError, type IntentId, isSessionId } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import { findNewestEntry, readIntentId } from "../runtime/delivery.ts";
@@ -40,6 +40,8 @@ export type OperationDemand = Readonly<{
   caller: Caller | null;
   request: OperationRequest<OperationName>;
   idempotencyKey: string | undefined;
+  /** Where the surface derives the id of its intent; otherwise it comes from the key. */
+  intent?: IntentId;
   gone: AbortSignal;
   connection?: OperationConnection;
 }>;
@@ -91,6 +93,11 @@ export class OperationExecutor {
     this.#handlers = { ...this.#handlers, ...handlers };
   }
 
+  /** The same operations and keys, decided by another access. */
+  withAccess(access: OperationExecutorOptions["access"]): OperationExecutor {
+    return new OperationExecutor({ ...this.#options, access, handlers: this.#handlers });
+  }
+
   /** Throws where nothing here offers the operation. */
   mustOffer(name: OperationName): void {
     if (this.#handlers[name] === undefined)
@@ -134,7 +141,7 @@ export class OperationExecutor {
   }
 
   async #executeOnce(
-    { name, idempotencyKey }: OperationDemand,
+    { name, idempotencyKey, intent }: OperationDemand,
     operation: Operation,
     call: OperationCall<OperationName>,
     handler: AnyHandler,
@@ -142,7 +149,7 @@ export class OperationExecutor {
     const { params, query, body, caller, may, sees, gone, connection } = call;
     const { principal, scope } = caller;
     const { once } = this.#options;
-    const given = { user: principal.id, scope, route: name, key: idempotencyKey, request: { params, query, body } };
+    const given = { user: principal.id, scope, route: name, key: idempotencyKey, intent, request: { params, query, body } };
     const replied = await this.#decided(caller, operation, call, {
       work: () =>
         once.run(given, async (made) => {

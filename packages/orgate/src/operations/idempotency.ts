@@ -7,7 +7,7 @@
  * Every surface derives the ids of its intents and sessions here, from what its client repeats: a request that a crash cut off finds, when it is sent
  * again, what the first one did. Journals contain these ids, so neither a prefix nor the digits of one may change.
  */
-import { type IntentId, intentId } from "@orgate/core";
+import { type IntentId, intentId, type SessionId, sessionId } from "@orgate/core";
 import { idempotencyKey, type OperationName, wireProblem } from "@orgate/protocol";
 import { sha256 } from "../node/crypto.ts";
 import type { RequestKeys } from "../store/idempotency-keys.ts";
@@ -15,8 +15,8 @@ import type { AccessScope } from "./access.ts";
 import { refusal } from "./refusal.ts";
 
 /** Surfaces without an `Idempotency-Key`: `/ws/chat`, `useChat`, and the coordinator's tools, which repeat the key of their call. */
-type Surface = "chat" | "ui" | "run" | "cancel";
-const INTENT_PREFIX: Readonly<Record<Surface, string>> = { chat: "c", ui: "u", run: "run", cancel: "cancel" };
+type Surface = "chat" | "ui" | "run" | "cancel" | "tool";
+const INTENT_PREFIX: Readonly<Record<Surface, string>> = { chat: "c", ui: "u", run: "run", cancel: "cancel", tool: "tool" };
 const DIGITS = 40;
 
 export const deriveIntentId = (surface: Surface, ...parts: readonly string[]): IntentId =>
@@ -24,6 +24,9 @@ export const deriveIntentId = (surface: Surface, ...parts: readonly string[]): I
 
 /** A session's name, or a key. */
 export const deriveName = (surface: Surface, ...parts: readonly string[]): string => `${surface}-${deriveDigits(surface, parts)}`;
+
+/** The session that a keyed request opens without a name. */
+export const deriveSessionId = (intent: IntentId): SessionId => sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`);
 
 /** True for names that the server alone derives: nobody else may use one. */
 export const isDerivedName = (name: string): boolean => /^(?:chat|ui|ws|key|run)-[0-9a-f]{40}$/.test(name);
@@ -39,6 +42,8 @@ export type KeyedRequest = Readonly<{
   route: OperationName;
   key: string | undefined;
   request: unknown;
+  /** Where the surface derives it; otherwise it comes from the key. */
+  intent?: IntentId | undefined;
 }>;
 export type KeyedReply = Readonly<{ status: number; value: unknown; isProvisional: boolean }>;
 export type IdempotencyKey = Readonly<{
@@ -69,7 +74,7 @@ export class Idempotency {
     if (before !== null) return before;
     const again = this.#keys.find(id) !== null;
     mustBeSame(this.#keys.begin(id, digest, this.#now()), digest);
-    const reply = work({ intent: intentUnder(id), external: `key-${id.slice(0, DIGITS)}`, again });
+    const reply = work({ intent: request.intent ?? intentUnder(id), external: `key-${id.slice(0, DIGITS)}`, again });
     this.#underWay.set(id, { digest, reply });
     try {
       const replied = await reply;
@@ -93,7 +98,7 @@ export class Idempotency {
     const found = this.#keys.find(id);
     if (found === null) return null;
     mustBeSame(found.digest, digest);
-    return intentUnder(id);
+    return request.intent ?? intentUnder(id);
   }
 
   /** Binds a derived intent to its request, on disk; throws if it belongs to another request. Returns the intent. */

@@ -4,6 +4,7 @@ import { type Agent, isFault, listAgentTools, ORCHESTRATOR_MODEL, type Surface }
 import { COORDINATOR, type CoordinatorTools } from "../coordinator/tools.ts";
 import type { OperationContext } from "../operations/context.ts";
 import { openCoordinatorDesk } from "../operations/coordinator/desk.ts";
+import type { OperationExecutor } from "../operations/execute.ts";
 import { SHELL } from "../project/shell-agent.ts";
 import type { Identity } from "./identity/auth.ts";
 
@@ -29,11 +30,13 @@ export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorToo
 export function connectDesk(
   desk: CoordinatorTools,
   { runtime, sessionDriver, once, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "once" | "probes" | "now">,
+  operations: Pick<OperationExecutor, "withAccess">,
   identity: Pick<Identity, "mayDo" | "operator">,
 ): void {
   const open = openCoordinatorDesk({
     runtime,
     sessionDriver,
+    operations,
     once,
     now,
     journal: runtime.place.store.journal,

@@ -30,7 +30,19 @@ test("only operations take an idempotency key: it means the same for every comma
 });
 
 describe.each(OPERATION_NAMES.map((name) => [name] as const))("%s", (name) => {
-  const { method, path, summary, act, idempotencyKey, cli, alsoCli = [], inCommand, onlyConnected } = OPERATION_WORDS[name];
+  const {
+    method,
+    path,
+    summary,
+    act,
+    idempotencyKey,
+    cli,
+    alsoCli = [],
+    inCommand,
+    onlyConnected,
+    slash = [],
+    tool,
+  } = OPERATION_WORDS[name];
   const commands: readonly CliWords[] = cli === undefined ? [] : [cli, ...alsoCli];
 
   test("has a route, and the API's description has it", () => {
@@ -59,5 +71,19 @@ describe.each(OPERATION_NAMES.map((name) => [name] as const))("%s", (name) => {
       const decided = typeof act === "string" || !idempotencyKey ? null : `Action::"${act.kind}"`;
       if (decided !== null) expect(command?.notes.at(-1)).toContain(decided);
     }
+  });
+
+  test("its slash commands and its tool fill its fields and no others", () => {
+    const typed = slash.map(({ args = [], fixed = {} }) => [
+      ...args.flatMap(({ value, field = value, as }) => (as === "call" ? ["session", "call"] : [field])),
+      ...Object.keys(fixed),
+    ]);
+    const given = Object.entries(tool?.fields ?? {}).map(([own, { field = own }]) => field);
+    const all = [...typed, ...(tool === undefined ? [] : [[...given, ...Object.keys(tool.fixed ?? {})]])];
+    for (const filled of all) {
+      expect(fieldsOf(OPERATIONS[name])).toEqual(expect.arrayContaining(filled));
+      for (const [, parameter = ""] of path.matchAll(/\{(\w+)\}/g)) expect(filled).toContain(parameter);
+    }
+    if (tool?.resource !== undefined) expect(Object.keys(tool.fields ?? {})).toContain(tool.resource.field);
   });
 });

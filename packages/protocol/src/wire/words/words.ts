@@ -112,7 +112,7 @@ export type ToolField = Readonly<{ about?: string; isOptional?: boolean; field?:
     | { kind: "count"; most: number; default?: number; times?: number }
   >;
 /** One field of what the model gets: where it is in the result (`principal.id`), and how it is written. */
-export type ToolShown = string | Readonly<{ from: string; as: "ago" | "due" | "firing" | "times" }>;
+export type ToolShown = string | Readonly<{ from: string; as: "ago" | "time" | "due" | "firing" | "times" }>;
 /** How an operation looks to the coordinator's model. */
 export type ToolWords = Readonly<{
   name: string;

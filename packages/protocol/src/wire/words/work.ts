@@ -48,7 +48,7 @@ export const workWords = tagged("work", {
           breaker: "breaker",
           state: "state",
           failures: "failures",
-          until: { from: "until", as: "due" },
+          until: { from: "until", as: "time" },
           by: "by.id",
           reason: "reason",
           ago: { from: "at", as: "ago" },
