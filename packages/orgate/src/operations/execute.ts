@@ -32,6 +32,9 @@ export type OperationCall<K extends OperationName> = OperationRequest<K> &
     connection: OperationConnection;
   }>;
 export type OperationHandlers = { readonly [K in OperationName]?: (call: OperationCall<K>) => Promise<OperationResult> };
+/** Refuse a call of an operation for reasons of its own, before anything of it is done. */
+export type OperationChecks = { readonly [K in OperationName]?: (call: OperationCall<K>) => Promise<void> };
+type AnyCheck = (call: OperationCall<OperationName>) => Promise<void>;
 type AnyHandler = (call: OperationCall<OperationName>) => Promise<OperationResult>;
 
 /** `caller` is null for an operation that is open to anybody. */
@@ -52,6 +55,7 @@ export type OperationExecutorOptions = Readonly<{
   runtime: Runtime;
   access: Pick<Permissions, "mayDo">;
   handlers: OperationHandlers;
+  checks: OperationChecks;
   once: Idempotency;
   /** Runs when a change is allowed, before anything of it is done. */
   beforeChange?: () => Promise<void>;
@@ -153,8 +157,9 @@ export class OperationExecutor {
     const replied = await this.#decided(caller, operation, call, {
       work: () =>
         once.run(given, async (made) => {
-          await this.#options.beforeChange?.();
           const whole = { params, query, body, caller, may, sees, gone, connection, once: made } as OperationCall<OperationName>;
+          await (this.#options.checks[name] as AnyCheck | undefined)?.(whole);
+          await this.#options.beforeChange?.();
           const result = await handler(whole);
           if (result.kind !== "json") throw new Error("an operation with an idempotency key returns JSON");
           return { status: operation.status, value: result.value, isProvisional: result.isProvisional ?? false };

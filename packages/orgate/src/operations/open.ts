@@ -10,8 +10,8 @@ import type { RequestKeys } from "../store/idempotency-keys.ts";
 import { openViewsWorker } from "../store/views-worker.ts";
 import type { OperationContext } from "./context.ts";
 import { openDeliveries } from "./deliveries.ts";
-import type { OperationHandlers } from "./execute.ts";
-import { agentHandlers } from "./handlers/agents.ts";
+import type { OperationChecks, OperationHandlers } from "./execute.ts";
+import { agentChecks, agentHandlers } from "./handlers/agents.ts";
 import { journalHandlers } from "./handlers/journal.ts";
 import { knowledgeHandlers } from "./handlers/knowledge.ts";
 import { peopleHandlers } from "./handlers/people.ts";
@@ -49,6 +49,7 @@ export type OperationsOptions = Readonly<{
 export type OpenOperations = Readonly<{
   context: OperationContext;
   handlers: OperationHandlers;
+  checks: OperationChecks;
   schedules: ReturnType<typeof openSchedules>;
   close(): void;
 }>;
@@ -104,7 +105,7 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     metrics.close();
     void views.close();
   };
-  return { context, handlers: handlersIn(context), schedules, close };
+  return { context, handlers: handlersIn(context), checks: agentChecks(context), schedules, close };
 }
 
 const handlersIn = (context: OperationContext): OperationHandlers => ({

@@ -90,6 +90,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     runtime,
     access: refuseOnError(access),
     handlers: operations.handlers,
+    checks: operations.checks,
     once: front.once,
   });
   const more = options.more?.(front, executor) ?? {};

@@ -4,13 +4,14 @@
  *
  * W-24 a gap is seen by the follower's position and filled by subscribing again from there; the end is compared at every heartbeat. A lost connection is
  *     dialled again, each time a little later, and every subscription and call goes on.
- * W-5 a call is answered once; it is sent again, under the same key, over every new connection, and when no answer comes.
+ * W-5 a call is answered once; it is sent again, under the same key, over every new connection, and when no answer comes. A call of a link that was closed,
+ *     by its owner or by the server for good, is answered with the reason.
  */
 import type { Entry, Seq, SessionId } from "@orgate/core/vocab";
 import { type Called, decodeOutput } from "./client.ts";
 import { type Follower, type LinkPlace, LinkSubscriptions } from "./link-subscriptions.ts";
 import type { OperationInput, OperationOutput } from "./operations.ts";
-import type { Problem } from "./problem.ts";
+import { type Problem, wireProblem } from "./problem.ts";
 import {
   type ClientFrameInput,
   type Following,
@@ -79,6 +80,7 @@ type Pending = { readonly frame: ClientFrameInput; readonly settle: (reply: Repl
 
 const HEARTBEAT_MS = 15_000;
 const MOST_SILENT_BEATS = 2;
+const CLOSED = wireProblem("unavailable", "the link was closed before an answer came", "connect again; the same key returns the result");
 const backoffMs = (attempt: number): number => Math.min(10_000, 250 * 2 ** Math.min(attempt - 1, 6));
 
 class LiveLink implements Link {
@@ -88,6 +90,7 @@ class LiveLink implements Link {
   #wire: Wire | null = null;
   #isWelcomed = false;
   #isClosed = false;
+  #closedBy: Problem = CLOSED;
   #attempt = 0;
   #pings = 0;
   /** Heartbeats since anything was heard. */
@@ -130,6 +133,7 @@ class LiveLink implements Link {
 
   #ask(frame: Omit<Extract<ClientFrameInput, { kind: "call" }>, "id"> | Omit<Extract<ClientFrameInput, { kind: "history" }>, "id">) {
     const id = this.#options.makeId();
+    if (this.#isClosed) return Promise.resolve<Reply>({ kind: "error", id, problem: this.#closedBy });
     return new Promise<Reply>((settle) => {
       const full = { ...frame, id };
       this.#pending.set(id, { frame: full, settle, beats: 0 });
@@ -213,6 +217,8 @@ class LiveLink implements Link {
     this.#stopDial();
     this.#wire?.close();
     this.#wire = null;
+    this.#closedBy = problem ?? CLOSED;
+    for (const id of [...this.#pending.keys()]) this.#settle({ kind: "error", id, problem: this.#closedBy });
     this.#options.changed?.({ kind: "closed", problem });
   }
 

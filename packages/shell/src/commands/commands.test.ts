@@ -91,3 +91,30 @@ test("words become fields as the table says; a word too few, too many or unfit s
   expect(await read("clear", "")).toBe("refused"); // there is no conversation yet
   expect(await read("debug", "")).toBe("refused");
 });
+
+test("/call takes a value in quotes as text, one that is JSON as that, and JSON may have blanks", async () => {
+  const sent: unknown[] = [];
+  const client = { call: async (_: string, input: Readonly<{ body: unknown }>) => sent.push(input.body) };
+  // no more of it is looked at
+  const shell = {
+    connection: { client },
+    say: (text: string) => sent.push(text),
+    unwrap: async (called: Promise<unknown>) => called.then(() => null),
+  } as unknown as Shell;
+  const call = async (text: string): Promise<unknown> => {
+    sent.length = 0;
+    await CALL_COMMAND.run(text, shell);
+    return sent[0];
+  };
+  expect(await call('addSchedule reason="2024"')).toEqual({ reason: "2024" });
+  expect(await call('addSchedule reason="true" at=2024')).toEqual({ reason: "true", at: 2024 });
+  expect(await call('addSchedule reason="a holiday" agent=desk')).toEqual({ reason: "a holiday", agent: "desk" });
+  expect(await call('addSchedule args={"a": 1, "b": "x y"} agent=desk')).toEqual({ args: { a: 1, b: "x y" }, agent: "desk" });
+  expect(await call("addSchedule list=[1, 2] agent='two words' cron=\"0 3 * * *\"")).toEqual({
+    list: [1, 2],
+    agent: "two words",
+    cron: "0 3 * * *",
+  });
+  expect(await call('addSchedule reason="c:\\dir x" x={oops y=1')).toEqual({ reason: "c:\\dir x", x: "{oops", y: 1 });
+  expect(await call("addSchedule reason= word")).toContain("`word` is not NAME=VALUE");
+});

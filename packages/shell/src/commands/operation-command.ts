@@ -145,7 +145,8 @@ const jsonLines = (value: unknown): readonly string[] =>
 const CALLABLE: readonly OperationName[] = OPERATION_NAMES.filter((name) => OPERATION_WORDS[name].onlyConnected === undefined);
 
 async function call(rest: string, shell: Shell): Promise<void> {
-  const [first = "", ...given] = rest.match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
+  const [, first = "", after = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+  const given = splitFields(after);
   const name = CALLABLE.find((one) => one === first);
   if (name === undefined)
     return shell.say(
@@ -158,11 +159,40 @@ async function call(rest: string, shell: Shell): Promise<void> {
     const [, field, written] = /^(\w+)=([\s\S]*)$/.exec(text) ?? [];
     if (field === undefined || written === undefined)
       return shell.say(`\`${visible(text)}\` is not NAME=VALUE: ${OPERATION_WORDS[name].summary}`);
-    const bare = written.replace(/^"([\s\S]*)"$/, "$1");
-    const read = readJson(bare);
-    fields.push([field, read.kind === "json" ? read.value : bare]);
+    fields.push([field, readValue(written)]);
   }
   await callAndPrint(name, { fields: Object.fromEntries(fields), named: null }, shell, jsonLines);
+}
+
+/** Fields end at a blank, but not within quotes, nor within JSON that a brace or bracket opens. */
+function splitFields(text: string): readonly string[] {
+  const fields: string[] = [];
+  for (let rest = text.trim(); rest !== ""; ) {
+    const end = findFieldEnd(rest);
+    fields.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return fields;
+}
+
+function findFieldEnd(text: string): number {
+  const blanks = [...text.matchAll(/\s+/g)].map(({ index }) => index);
+  const [, opening = ""] = /^\w+=(.)/.exec(text) ?? [];
+  const isWhole = (end: number): boolean => {
+    const value = text.slice(text.indexOf("=") + 1, end);
+    return opening === "'" ? /^'[^']*'$/.test(value) : readJson(value).kind === "json" || (opening === '"' && /^"[^"]*"$/.test(value));
+  };
+  const ends = [...blanks, text.length];
+  const whole = /["'{[]/.test(opening) ? ends.find(isWhole) : undefined;
+  return whole ?? ends[0] ?? text.length;
+}
+
+/** In quotes it is text, whatever it looks like; otherwise JSON counts as that. */
+function readValue(written: string): JsonObject[string] {
+  const read = readJson(written);
+  if (read.kind === "json") return read.value;
+  const [, , quoted] = /^(["'])([\s\S]*)\1$/.exec(written) ?? [];
+  return quoted ?? written;
 }
 
 export const CALL_COMMAND: ShellCommand = {
@@ -170,7 +200,9 @@ export const CALL_COMMAND: ShellCommand = {
   byHand: "it calls any operation, with fields by name",
   usage: "OPERATION [NAME=VALUE …]",
   summary: "call any operation of the server; the result is printed as JSON",
-  more: ['As `orgate call`. Example: `/call pauseSchedule schedule=nightly reason="a holiday"`. A value that is JSON counts as that.'],
+  more: [
+    'As `orgate call`. Example: `/call pauseSchedule schedule=nightly reason="a holiday"`. A value that is JSON counts as that, one in quotes as text.',
+  ],
   takes: [CALLABLE, "anything"],
   run: call,
 };

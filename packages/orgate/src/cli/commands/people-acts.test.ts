@@ -79,6 +79,34 @@ test("W-5 a command under a key is done once, and another request under that key
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("this key was used for another request")]);
 }, 60_000);
 
+test("A-10 a turn that is refused opens no session and certifies no key, also where the session or the limits are the reason", async () => {
+  const own = makeDesk();
+  try {
+    own.write(
+      "policies/desk.cedar",
+      `${POLICIES}forbid(principal, action == Action::"say", resource) unless { principal == User::"ana" };\n`,
+    );
+    own.write("agents/small.toml", 'name = "small"\ninstructions = "Be brief."\nmodel = "offline/desk"\n[limits]\niterations = 3\n');
+    own.write("orgate.toml", '[project]\nname = "desk"\nagents = ["agents/*.ts", "agents/*.toml"]\n');
+    await own.json("keys", "create", "ana");
+    const { session: hers } = (await own.json("run", "desk", "--input", "hello", "--as", "ana")) as { session: string };
+    await own.from(tmpdir(), ["keys", "create", "dan"]);
+    const [keys, sessions] = [await own.json("journal", "show", "keys"), await own.json("sessions", "list")];
+    for (const input of [
+      { agent: "desk", input: "hello", session: hers },
+      { agent: "none", input: "hello" },
+      { agent: "small", input: "hello", limits: { iterations: 30 } },
+    ]) {
+      const { code } = await own.orgate("call", "execute", "--input", JSON.stringify(input), "--as", "dan");
+      expect([input, code]).toEqual([input, input.agent === "small" ? 2 : 1]);
+    }
+    expect(await own.json("journal", "show", "keys")).toEqual(keys);
+    expect(await own.json("sessions", "list")).toEqual(sessions);
+  } finally {
+    own.remove();
+  }
+}, 120_000);
+
 test("A-10 J-9 whoever the policies let does all of it, erasing twice is told, and everybody withdraws their own key", async () => {
   for (const act of [
     ["sessions", "say", session, "hello"],

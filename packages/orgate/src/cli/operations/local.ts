@@ -48,6 +48,7 @@ export async function withLocalOperations<T>(
     runtime,
     access: { mayDo: (_, act) => (decides === "changes" && isRead(act) ? null : policyRefusal(gate, person.name, act)) },
     handlers: operations.handlers,
+    checks: operations.checks,
     once: operations.context.once,
     beforeChange: () => certified(given, screen, runtime.place, person),
   });

@@ -5,8 +5,8 @@ import { sha256 } from "../../node/crypto.ts";
 import { type Act, act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
 import { agentNamed, type OperationContext } from "../context.ts";
-import type { OperationCall, OperationHandlers } from "../execute.ts";
-import { openUnderCallersId, sessionToSpeakIn } from "../open-session.ts";
+import type { OperationCall, OperationChecks, OperationHandlers } from "../execute.ts";
+import { mustBeFree, openUnderCallersId, sessionToSpeakIn } from "../open-session.ts";
 import { type ListPage, page, pair, toPage } from "../paging.ts";
 import { json, provisional } from "../result.ts";
 import { firstResult, listMembers, newestTurns, type ResultView, readTurnResult, type TurnView, waitingResult } from "./turns.ts";
@@ -48,6 +48,21 @@ export function agentHandlers(
   };
 }
 
+/** A-10. A turn that would be refused opens no session, and certifies nobody's key. */
+export const agentChecks = (front: OperationContext): OperationChecks => ({
+  execute: async (call) => {
+    const { params, body, once } = call;
+    const agent = agentNamed(front, params.agent);
+    if (agent === null) throw new FaultError({ kind: "agent-missing", agent: params.agent, known: [] });
+    if (body.limits !== undefined) mustLower(agent.limits, body.limits);
+    if (body.id !== undefined) mustBeFree(body.id, once);
+    if (body.session === undefined) return;
+    const session = await sessionToSpeakIn(front.runtime, call, params.agent, body.session);
+    const summary = body.limits === undefined ? null : await front.runtime.inspect.session(session);
+    if (summary !== null && summary.turns > 0) throw notFirstTurn();
+  },
+});
+
 const byName = (a: Agent, b: Agent): number => (a.name < b.name ? -1 : 1);
 
 /** Opened under a name that is the caller's, or the key's: sent again it is the same one. */
@@ -69,10 +84,9 @@ async function withLimits(
   const summary = await runtime.inspect.session(session);
   if (summary !== null && summary.turns > 0) {
     if (isKeys) return firstResult(runtime, session, sees); // sent again, after a server that went before it answered
-    throw unfit("limits can be given for the first turn of a session only", "leave `limits` out, or open another session");
+    throw notFirstTurn();
   }
   const { input, files = [], limits = {} } = body;
-  mustLower(agentNamed(front, params.agent)?.limits ?? {}, limits);
   const run = runtime.run(params.agent, input, { session, files, limits, principal: caller.principal });
   const result = await run.result.catch((error: unknown) => {
     if (isFault(error, "session-busy")) return null; // sent again: it is under way
@@ -93,6 +107,8 @@ function mustLower(own: Readonly<Record<string, unknown>>, given: Readonly<Recor
     throw unfit(`the agent's own limit \`${raised}\` can be lowered, not raised`, "raise it in the agent's definition");
 }
 
+const notFirstTurn = (): FaultError =>
+  unfit("limits can be given for the first turn of a session only", "leave `limits` out, or open another session");
 const unfit = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
 /** The first line of its instructions, as a description. */
