@@ -15,6 +15,8 @@ import { eachEntry } from "@orgate/core/journal";
 import { embedderFor } from "../models/embedding.ts";
 import { readModelSettings } from "../models/env.ts";
 import { createModelLookup } from "../models/named-model.ts";
+import { bindMethods } from "../node/bind-methods.ts";
+import { closeAll } from "../node/close-all.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { isPolicies } from "../policies/policies.ts";
@@ -87,15 +89,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 
   const ended = new AbortController();
-  async function close(): Promise<void> {
-    await runner.stop();
-    ended.abort();
-    policies?.stop();
-    await runner.closeDoor();
-    await options.notify?.close();
-    for (const { close: closeTracer } of tracers) await closeTracer();
-    await place.close();
-  }
+  const close = (): Promise<void> =>
+    closeAll([
+      () => runner.stop(),
+      () => ended.abort(),
+      () => policies?.stop(),
+      () => runner.closeDoor(),
+      () => options.notify?.close(),
+      ...tracers.map((tracer) => () => tracer.close()),
+      () => place.close(),
+    ]);
 
   return checkedRuntime({
     sessions,
@@ -103,7 +106,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,
-    wish: (intent) => inbox.put(intent),
+    putIntent: (intent) => inbox.put(intent),
     ...operatorApi({ place, directory, gate, agents: given, outside, resume: (session) => resume(session).result }),
     inspect: inspectOf(place, outside, options, given),
     place,
@@ -181,21 +184,26 @@ async function openParts(options: RuntimeOptions) {
   const outside = portsOf(options);
   const { store, knowledge, breakers } = options;
   const place = await openProjectStore({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });
-  const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
-  const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
-  const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
-  const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
-  return { given, agentsByName, outside, place, deciding, policies, tracers };
+  try {
+    const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
+    const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
+    const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
+    const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
+    return { given, agentsByName, outside, place, deciding, policies, tracers };
+  } catch (error) {
+    await place.close();
+    throw error;
+  }
 }
 
 function portsOf(options: RuntimeOptions): Outside {
   const settings = readModelSettings(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
-  const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
+  const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding === null ? null : bindMethods(embedding);
   return {
     model: options.model ?? createModelLookup(settings),
-    clock: options.clock ?? NODE.clock,
-    ids: options.ids ?? NODE.ids,
+    clock: bindMethods(options.clock ?? NODE.clock),
+    ids: bindMethods(options.ids ?? NODE.ids),
     counters: withOwnCounters(options.counters),
     contextPlans: ownContextPlans(options.contextPlans),
     embedder,
