@@ -249,7 +249,11 @@ export function adviseOnTrust(given: Given, screen: Screen, { agents }: CommandP
 }
 
 /** Throws unless the agent is there and has its skills and its model (or `model` in place of its own): before anything is said or opened. */
-export function requireRunnable({ agents, config }: CommandProject, env: Given["env"], { name, model = null, session }: NamedAgent): void {
+export async function requireRunnable(
+  { agents, config }: CommandProject,
+  env: Given["env"],
+  { name, model = null, session }: NamedAgent,
+): Promise<void> {
   const found = agents.find((agent) => agent.name === name);
   if (found === undefined)
     throw new FaultError({
@@ -259,5 +263,6 @@ export function requireRunnable({ agents, config }: CommandProject, env: Given["
       ...(session === undefined ? {} : { session }),
     });
   assertAgentComplete(found);
-  createModelLookup(readModelSettings(env, config.root))(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
+  const { model: find = createModelLookup(readModelSettings(env, config.root)) } = await loadProjectPorts(config, env);
+  find(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

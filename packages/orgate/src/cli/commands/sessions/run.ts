@@ -11,7 +11,7 @@ export const run: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env, name);
   const model = modelOf(given);
-  requireRunnable(desk, given.env, { name, model });
+  await requireRunnable(desk, given.env, { name, model });
   const said = given.text("input");
   if (said === null) throw new FaultError({ kind: "usage", detail: "--input is missing", hint: usageOf("run") });
   const input = await causeText(said, "the input", screen);
