@@ -49,8 +49,8 @@ const server = await openCoordinator({
   port: 0,
   version: "1.0.0",
   describe: () => ({}),
-  more(front) {
-    connectCoordinator(desk, front, { mayDo: access.mayDo, operator: async () => caller });
+  more(front, operations) {
+    connectCoordinator(desk, front, operations, { mayDo: access.mayDo, operator: async () => caller });
     return {};
   },
 });

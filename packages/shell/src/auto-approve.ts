@@ -3,7 +3,7 @@
  *
  * S-12 `--yes` is one answer of the person's to the first question about `save_artifact` in a conversation: a yes to that save. Saves are never granted: once it
  *      was given, or refused, the next question is the person's.
- * S-14 what was saved is taken up when the turn has ended and nothing else runs: a server of the shell's own is begun anew with it, and every conversation goes on.
+ * S-14 a saved file takes effect when the turn has ended and nothing else runs: the shell's local server is restarted with it, and every conversation goes on.
  */
 
 import type { Principal, SessionId } from "@orgate/core/vocab";
@@ -16,7 +16,7 @@ export type UsedConsents = Set<SessionId>;
 type Desk = Pick<Shell, "conversations" | "openApprovals" | "answer" | "say" | "switchServer" | "connection">;
 export type AutoApprove = Readonly<{
   look(): void;
-  /** An answer, or another server, is on its way: what is said next may be about what comes of it. */
+  /** An answer, or another server, is on its way: the next message may be about its result. */
   isSettling(): boolean;
 }>;
 
@@ -70,7 +70,7 @@ export function openAutoApprove(
     }
   }
 
-  /** How often something was saved in the conversations of this shell, as far as they are told. */
+  /** How often something was saved in the conversations of this shell, as far as it follows them. */
   const saved = ({ conversations: talks }: Desk): number =>
     talks
       .all()

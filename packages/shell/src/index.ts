@@ -1,6 +1,7 @@
 /** The parts of a shell, for programs that show one their own way. The command is `@orgate/shell/start`. */
 export { AUTHOR, carryOver, coversConsent, type UsedConsents } from "./auto-approve.ts";
 export { APPROVAL_COMMANDS } from "./commands/approvals.ts";
+export { OPERATION_COMMANDS } from "./commands/commands.ts";
 export { CONVERSATION_COMMANDS } from "./commands/conversation.ts";
 export { FLEET_COMMANDS } from "./commands/fleet.ts";
 export { ORCHESTRATE_COMMANDS } from "./commands/orchestrate.ts";

@@ -10,7 +10,7 @@ export type Memory = Readonly<{ at: number; settings: Readonly<Record<string, un
 export function readKnowledge(values: Values, memory: Memory | null): Pick<AgentDefinition, "knowledge"> {
   const said = values.get("memory")?.value ?? null;
   if (said === "none" || said === "ephemeral" || (memory === null && said === null)) return {};
-  // looked at by `defineAgent`, as everybody's
+  // checked by `defineAgent`, like any agent's
   return {
     knowledge:
       memory === null || Object.keys(memory.settings).length === 0 ? true : (memory.settings as AgentDefinition["knowledge"] & object),
@@ -60,7 +60,7 @@ export const KNOWLEDGE: Readonly<Record<string, string>> = {
 export const renameKeys = (values: Values, names: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(names).flatMap(([key, name]) => (values.has(key) ? [[name, values.get(key)?.value]] : [])));
 
-// what stands in these is looked at by `defineAgent`, which takes nothing on trust
+// `defineAgent` checks these values; nothing is taken on trust
 export const readSettings = (values: Values): Partial<AgentDefinition> => renameKeys(values, SETTINGS) as Partial<AgentDefinition>;
 export const readLimits = (values: Values): Partial<Limits> => renameKeys(values, LIMITS) as Partial<Limits>;
 

@@ -1,4 +1,4 @@
-/** `schedule` and `webhook` blocks as declarations, for whoever wires them. */
+/** `schedule` and `webhook` blocks as declarations, for the project that runs them. */
 import {
   isName,
   type Json,

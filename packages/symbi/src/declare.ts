@@ -94,7 +94,7 @@ function readTree({ tree, text }: Readonly<{ tree: File; text: string }>, file: 
   return { kind: "problems", problems: [first, ...rest], part: { ...symbi, agents }, isWhole };
 }
 
-/** An agent of a file with problems, without what was told already: the checks that follow tell what else is wrong with it. */
+/** An agent of a file with problems, without those already reported: the checks that follow report the others. */
 function checkable(draft: AgentDraft): readonly AgentDraft[] {
   if (!isName(draft.name)) return [];
   const { instructions, outputRepairs, ...definition } = draft.definition;

@@ -1,5 +1,5 @@
 /**
- * Every key of every block: what it takes and what it does. Whoever reads a block, checks one, documents or completes one goes by this table.
+ * Every key of every block: what it takes and what it does. Reading, checking, documenting and completing a block all use this table.
  * Y-2 a key that is not here is refused with its place and what may have been meant; Y-3 for every key here there is a run whose outcome changes with its value.
  */
 export type ValueKind =
@@ -106,7 +106,7 @@ const MEMORY: Keys = {
 /** Of the record that `approval(…)` may be given: how a question is asked and answered. */
 const APPROVAL: Keys = {
   question: { takes: "text", says: "what the person is asked" },
-  approvers: { takes: "words", says: "groups of users, one of which whoever answers is in" },
+  approvers: { takes: "words", says: "groups of users; the person who answers must be in one of them" },
   quorum: { takes: "whole number", says: "how many have to say yes" },
   expires: { takes: "time", says: "until when" },
   on_expiry: { takes: "word", choices: ["deny", "halt", "wait"], says: "what happens then" },

@@ -40,7 +40,7 @@ const literals = (expected: readonly Expectation[]): readonly string[] => [
   ...new Set(expected.flatMap((e) => ("text" in e && e.type === "literal" ? [e.text] : []))),
 ];
 
-/** One word for what can go on anywhere: `.`, `(` and operators are told only where nothing else could follow. */
+/** One word for tokens that can go on anywhere: `.`, `(` and operators are named only where nothing else could follow. */
 const EXPRESSION = ["a number", "a time", "a text in quotes", "a secret", "true or false", "an expression"];
 const STEPS = ["`.`", "`(`", "`[`", "`?`", "an operator"];
 

@@ -109,7 +109,7 @@ function writeProcedure({ at, body, own, checked }: ProcedureParts, written: Wri
   return { at, text: `${INTRODUCTION}\n\n${fence}symbi\n${text}\n${fence}`, calls: checked.calls, doubts: checked.doubts };
 }
 
-/** Pieces of a file in one layout, however the file is laid out, and without its comments: what the model is told does not depend on either. */
+/** Pieces of a file in one layout, however the file is laid out, and without its comments: the model's text does not depend on either. */
 type Writer = Readonly<{
   /** From a place up to the end of the block whose brace is `open`. */
   upTo(at: number, open: number): string;

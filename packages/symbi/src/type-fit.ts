@@ -147,7 +147,7 @@ export class TypeFit {
     return kindOf(behind);
   }
 
-  /** `Some(x)`, `Ok(x)` and `Err(x)` hold what is meant; what is none of these is the value itself. */
+  /** `Some(x)`, `Ok(x)` and `Err(x)` hold the meant value; anything else is the value itself. */
   #fitsPerhaps(e: Expression, wanted: Extract<TypeNode, { kind: "named-type" }>, what: string, scopes: Scopes): void {
     if ((e.kind === "constant" && e.value === null) || (e.kind === "ident" && e.name === "None")) return;
     const [good, bad] = wanted.args;

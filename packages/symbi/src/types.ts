@@ -27,7 +27,7 @@ export const OPTIONAL: readonly string[] = ["Option", "Optional", "Maybe"];
 const MOST_NAMED = 500;
 
 export type Types = Readonly<{
-  /** Null where something is wrong with it, which was told. */
+  /** Null where something is wrong with it, which was reported. */
   schemaOf(type: TypeNode): JsonObject | null;
   fieldsOf(fields: readonly (Field | Param)[]): JsonObject | null;
   /** The declaration of a name that a body uses; null for one of the language's own, undefined for an unknown name. */
@@ -178,7 +178,7 @@ class DeclaredTypes implements Types {
 /** A text is what an agent answers with anyway. */
 export const isTextType = (schema: JsonObject): boolean => schema["type"] === "string" && Object.keys(schema).length === 1;
 
-/** As it is told to a model. */
+/** As a model sees it. */
 export function typeText(type: TypeNode): string {
   if (type.kind === "struct")
     return `{ ${type.fields.map((f) => `${f.name.text}${f.optional ? "?" : ""}: ${typeText(f.type)}`).join(", ")} }`;

@@ -16,7 +16,7 @@ export function limitReports(report: Report): Report {
     if (told.has(key) || told.size > MOST_PROBLEMS) return;
     told.add(key);
     if (told.size <= MOST_PROBLEMS) report(at, detail, hint);
-    else report(at, `there are more than ${MOST_PROBLEMS} problems`, "mend those that are told, and look again");
+    else report(at, `there are more than ${MOST_PROBLEMS} problems`, "correct these, then check again");
   };
 }
 
@@ -140,7 +140,7 @@ const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 /** The one before, the one now, and the next. */
 export const MAX_SECRETS = 3;
 
-/** A secret's name, and where it is to be had. */
+/** A secret's name, and where its value comes from. */
 export type SecretName = Readonly<{ kind: "secret" | "env"; name: string }>;
 export type Value = Readonly<{ at: number; keyAt: number; value: Json; secrets: readonly SecretName[] }>;
 export type Values = ReadonlyMap<string, Value>;

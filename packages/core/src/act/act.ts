@@ -48,7 +48,7 @@ export async function act(permit: Permit, redeem: Redeem, run: Run): Promise<Act
 
 export type FoundTool = Readonly<{ kind: "found"; found: Reconciled } | { kind: "gave-up"; detail: string }>;
 
-/** Asks a `reconcile` tool what became of the call with this key. Under a permit like any run: it is the tool's code. */
+/** Asks a `reconcile` tool for the outcome of the call with this key. Under a permit like any run: it is the tool's code. */
 export async function reconcile(permit: Permit, redeem: Redeem, run: Run): Promise<FoundTool> {
   const args = argsOf(redeem(permit), run.tool);
   const ask = run.tool.reconcile;
@@ -117,7 +117,7 @@ async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome
   return { outcome: givenUp(run, first, last), late, over };
 }
 
-/** A `read` does no harm, so for the model it simply failed. Of any other call nobody can tell whether it took effect. */
+/** A `read` does no harm, so for the model it simply failed. Any other call may or may not have taken effect. */
 function givenUp(run: Run, cause: UnknownCause, last: Outcome | null): Outcome {
   const said = last?.kind === "failed" ? `; the tool said: ${last.error}` : "";
   const detail = cause === "timed-out" ? `no result after ${run.timeoutMs} ms${said}` : `stopped while running${said}`;

@@ -1,8 +1,8 @@
 /**
  * Which MCP servers an agent has, and what they bring.
  *
- * T-35 An agent names a server, for all that was accepted of it, or one tool as `SERVER__TOOL`. What is not there stays missing, and the agent
- *      is not run without it; what was accepted and cannot be used is told.
+ * T-35 An agent names a server, for all that was accepted of it, or one tool as `SERVER__TOOL`. A missing one stays missing, and the agent
+ *      is not run without it; an accepted one that cannot be used is reported.
  */
 import { FaultError, isName, NAME_RULE, type Tool } from "../vocab/index.ts";
 import type { ProjectResources, Unusable } from "./skills/agent-skills.ts";

@@ -30,7 +30,7 @@ import type { SkillPrompter } from "./skills/skill-loader.ts";
 export type AgentDefinition<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   name: string;
   instructions: string;
-  /** `provider/name`. Without it the project's default answers; without that `offline/echo`, which understands no language, and whoever runs it is told so. */
+  /** `provider/name`. Without it the project's default answers; without that `offline/echo`, which understands no language, and a warning says so. */
   model?: string;
   /** Options that only the model's adapter reads: the rules of an offline model, for one. */
   modelOptions?: JsonObject;
@@ -76,7 +76,7 @@ export type AgentDefinition<Out extends Schema | undefined = Schema | undefined>
   retry?: Partial<ModelRetry>;
   /** When its model, or a tool that does not say itself, is left alone after it kept failing. */
   breaker?: Partial<BreakerSettings>;
-  /** When it takes a turn by itself, by name: the guide's page on schedules has every setting. Read by whoever serves the project. */
+  /** When it takes a turn by itself, by name: the guide's page on schedules has every setting. Read by the server of the project. */
   schedules?: Readonly<Record<string, AgentSchedule>>;
   /** Deliveries from other systems, by name: the guide's page on webhooks has every setting. */
   webhooks?: Readonly<Record<string, AgentWebhook>>;

@@ -1,7 +1,7 @@
 /**
  * A turn's structured output, made from any schema. Providers and tools take objects only: any other value becomes the field `value` of one.
  *
- * M-23 an output is any Standard Schema that can describe itself, or a JSON Schema; one that could not be looked at whole is refused where
+ * M-23 an output is any Standard Schema that can describe itself, or a JSON Schema; one that cannot be checked whole is refused where
  *      it stands.
  */
 import {
@@ -58,7 +58,7 @@ export function readRunOutput(given: Schema, repairs: number | undefined, agent:
   return withDigest(readOutput(given, repairs, refuse), hash);
 }
 
-/** M-23 by the journal alone: what its JSON Schema says is looked at whole, or nothing is delivered. */
+/** M-23 by the journal alone: its JSON Schema is checked whole, or nothing is delivered. */
 export function checkBySpec({ schema, wrapped }: OutputSpec, value: Json): CheckedOutput {
   const made = fromJsonSchema(schema);
   if (made.kind === "refused")

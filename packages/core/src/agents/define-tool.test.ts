@@ -179,14 +179,14 @@ describe("schemas", () => {
 
   test("T-2 a call whose resource cannot be named is invalid", () => {
     const nameless = defineTool({ ...plain, resource: ({ path }) => ({ type: "File", id: path }) });
-    expect(issues(nameless, { path: "" })[0]).toContain("what the call touches cannot be told");
+    expect(issues(nameless, { path: "" })[0]).toContain("the resource of the call is unknown");
     const throwing = defineTool({
       ...plain,
       resource: () => {
         throw new Error("no");
       },
     });
-    expect(issues(throwing, { path: "a" })).toEqual(["what the call touches cannot be told: no"]);
+    expect(issues(throwing, { path: "a" })).toEqual(["the resource of the call is unknown: no"]);
     expect(issues(defineTool({ ...plain, resource: () => ({ type: 'File"::', id: "x" }) }), { path: "a" })).toHaveLength(1);
   });
 

@@ -3,7 +3,7 @@
  * `once`, `execute`, `untrusted`, the tool itself as what it touches.
  *
  * T-3 An output that does not fit leaves the call `done`: the effect took place, and `failed` would invite another. The output is withheld,
- *    the model is told so, and a note says why.
+ *    the model gets an error, and a note says why.
  * Rules: T-1, T-2, T-5.
  */
 import {
@@ -81,9 +81,9 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   breaker?: Partial<BreakerSettings>;
   /** The MCP server it comes from. */
   server?: string;
-  /** The most one call may cost, in cents of the currency of the agent's prices. Set aside before it starts; `context.spent` says what it was. */
+  /** The most one call may cost, in cents of the currency of the agent's prices. Reserved before it starts; `context.spent` reports the real cost. */
   maxCents?: number;
-  /** Arguments that say on what or towards whom it acts, each with its kind: policies are told whether the user named them, and whether they are known. */
+  /** Arguments that say on what or towards whom it acts, each with its kind: policies learn whether the user named them, and whether they are trusted values. */
   targets?: Readonly<Record<string, TargetKind | TargetDefinition>>;
   /** Arguments whose text leaves the system. */
   outgoing?: readonly string[];
@@ -236,7 +236,7 @@ function check(args: Json, schema: StandardSchema, resource: (args: JsonObject) 
   try {
     resource(valid); // a call whose target cannot be named cannot be decided on
   } catch (error) {
-    return invalidValue(`what the call touches cannot be told: ${jsonErrorText(error)}`);
+    return invalidValue(`the resource of the call is unknown: ${jsonErrorText(error)}`);
   }
   return { kind: "valid", args: valid };
 }

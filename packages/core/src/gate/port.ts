@@ -7,7 +7,7 @@ import type { Action, Decision, Digest, Facts, UserAct } from "../vocab/index.ts
 export type Gate = Readonly<{
   /** Of everything that could decide anything: a session records it, a queued call is gated again when it changes. */
   digest: Digest;
-  /** Counters that a policy can read over hours and days: whoever drives sees to it that they are kept. */
+  /** Counters that a policy can read over hours and days: the driver makes sure that they are kept. */
   lately: readonly string[];
   /** At once; throws `AwaitsGate` when it has to ask elsewhere first. */
   decide(action: Action, facts: Facts): Decision;

@@ -9,7 +9,7 @@ import { type Chain, toChain } from "./policies/slice.ts";
 import type { PolicyWorld } from "./policies/vocabulary.ts";
 import { type Parsed, type PolicyProblem, toProblem } from "./problem.ts";
 
-/** `isClosed`: there are no others. Labels are anybody's to invent, so only one that is nearly a known one is told of. */
+/** `isClosed`: there are no others. Anybody may invent labels, so only one that is nearly a known one is reported. */
 type Words = Readonly<{ known: readonly string[]; isClosed: boolean }>;
 
 const CLOSED: Readonly<Record<string, readonly string[]>> = {

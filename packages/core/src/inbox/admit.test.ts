@@ -125,7 +125,7 @@ describe("answers", () => {
 
   test("Q-5 bound to another digest, to no question, or to an answered one, it is refused", () => {
     expect(put(answer({ kind: "approve" }, d2))).toEqual(refused("another action"));
-    expect(put(answer(), { question: () => null })).toEqual(refused("no open question"));
+    expect(put(answer(), { question: () => null })).toEqual(refused("no open approval request"));
     expect(put(answer(), with_({ answer: { kind: "approve" } }))).toEqual(refused("answered already"));
   });
 
@@ -200,7 +200,7 @@ describe("L-19 rows that hold anything", () => {
       { kind: "late", call: "1.0", outcome: { kind: "failed", error: "" } },
     ];
     const system: Principal = { kind: "system", id: "w1" };
-    const nobody = refused("no wish that anybody understands");
+    const nobody = refused("no intent that this version knows");
     for (const wish of whole) {
       expect(put(wish as IntentBody, {}, system), String(wish["kind"])).not.toEqual(nobody);
       for (const field of Object.keys(wish)) {
@@ -230,7 +230,7 @@ describe("L-19 rows that hold anything", () => {
       { kind: "grant", grant: { scope: "tool", until: 0.5 } },
     ];
     for (const one of good) expect(put(answer(one as Answer)), JSON.stringify(one)).toMatchObject({ kind: "event" });
-    for (const one of bad) expect(put(answer(one as Answer)), JSON.stringify(one)).toEqual(refused("no wish"));
+    for (const one of bad) expect(put(answer(one as Answer)), JSON.stringify(one)).toEqual(refused("no intent that this version knows"));
     const late = (outcome: unknown) => put({ kind: "late", call: callId("1.0"), outcome } as IntentBody, {}, { kind: "system", id: "w1" });
     for (const one of [
       { kind: "done", output: null },
@@ -239,7 +239,7 @@ describe("L-19 rows that hold anything", () => {
     ])
       expect(late(one)).toMatchObject({ kind: "event" });
     for (const one of [null, { kind: "done" }, { kind: "failed" }, { kind: "unknown", cause: "cancelled" }, { kind: "other" }])
-      expect(late(one)).toEqual(refused("no wish"));
+      expect(late(one)).toEqual(refused("no intent that this version knows"));
   });
 });
 
@@ -261,7 +261,7 @@ test("J-30 a wish that is none is refused: what has no whole number of tokens, w
   const idle = { running: false };
   expect(put({ kind: "compact", tokens: null }, idle)).toMatchObject({ event: { tokens: DEFAULT_LIMITS.contextTokens / 2 } });
   for (const wrong of [{ kind: "compact", tokens: -1 }, { kind: "compact", tokens: 1.5 }, { kind: "compact" }, { kind: "choose-model" }])
-    expect(put(wrong as IntentBody, idle)).toEqual(refused("no wish"));
+    expect(put(wrong as IntentBody, idle)).toEqual(refused("no intent that this version knows"));
   expect(put({ kind: "clear" }, { ...idle, closed: true })).toEqual(refused("closed"));
   expect(put({ kind: "choose-model", model: "offline/two" })).toMatchObject({ event: { kind: "model.chosen", model: "offline/two" } });
 });

@@ -50,11 +50,11 @@ export type Standing = Readonly<{
   hasLabel(label: Label): boolean;
   mayUnlabel(user: string, label: Label): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   isUnknown(call: CallId): boolean;
-  /** Whether this session works on that call, and its ending has not been told yet. */
+  /** Whether this session works on that call, and has not recorded its ending yet. */
   isOpenChild(call: CallId, child: string): boolean;
-  /** Set aside, and not seen to yet. */
+  /** A dead letter that nobody has settled yet. */
   isSetAside(call: CallId): boolean;
-  /** Whose words an intent of the runtime's are that fires the schedule this session belongs to; null: it is none. */
+  /** The principal of an intent by which the runtime fires the schedule that this session belongs to; null for any other intent. */
   firesFor(intent: IntentId): Principal | null;
 }>;
 
@@ -71,7 +71,7 @@ const refuse = (reason: string): Admitted => ({ kind: "refused", reason });
 export function admit(arrived: Arrived, at: Standing): Admitted {
   const { id, by, wish } = arrived.intent;
   if (!isPrincipal(by)) return refuse("it does not say whose it is");
-  if (!isWish(wish)) return refuse("it is no wish that anybody understands");
+  if (!isWish(wish)) return refuse("it is no intent that this version knows");
   if (at.closed && !AFTER_CLOSE.has(wish.kind)) return refuse("the session is closed");
   const act = toSessionAct(wish.kind);
   const leave = by.kind === "user" && act !== null ? at.maySend(by.id, act) : MAY;
@@ -143,25 +143,25 @@ export function admit(arrived: Arrived, at: Standing): Admitted {
 /** Z-4 a schedule speaks for its owner, each time it fires; nobody but the runtime speaks for a schedule. */
 const speakerOf = ({ id, by }: Intent, at: Standing): Principal => (by.kind === "system" ? (at.firesFor(id) ?? by) : by);
 
-/** M-21 whoever can write a row can name a file anything: it is read again here. */
+/** M-21 anybody who can write a row can name a file anything: it is read again here. */
 function spoken({ text, files = [] }: IntentMessage, becomes: (text: string, files: readonly Attachment[]) => JournalEvent): Admitted {
   const read = readAttachments(files);
   return read.kind === "files" ? event(becomes(text.toWellFormed(), read.files)) : refuse(describeFault(read.fault).message);
 }
 
 /**
- * Bound to the id and the digest on screen, in time, and given by somebody who may. A model never answers. Whoever can write a row can say when it arrived:
+ * Bound to the id and the digest on screen, in time, and given by somebody who may. A model never answers. Anybody who can write a row can say when it arrived:
  * an answer is in time only by what its signer says as well.
  */
 function answer({ intent, arrivedAt }: Arrived, wish: Extract<IntentBody, { kind: "answer" }>, at: Standing): Admitted {
   const { id, by } = intent;
   const question = at.question(wish.approval);
-  if (by.kind !== "user") return refuse("only a person answers a question");
-  if (question === null) return refuse(`there is no open question \`${wish.approval}\``);
-  if (question.answer !== null) return refuse(`question \`${wish.approval}\` is answered already`);
+  if (by.kind !== "user") return refuse("only a person can answer an approval request");
+  if (question === null) return refuse(`there is no open approval request \`${wish.approval}\``);
+  if (question.answer !== null) return refuse(`approval request \`${wish.approval}\` is answered already`);
   if (question.digest !== wish.digest) return refuse("the answer is bound to another action than the one that waits");
   if (question.expiresAt !== null && Math.max(arrivedAt, intent.at) >= question.expiresAt)
-    return refuse(`question \`${wish.approval}\` had expired`);
+    return refuse(`approval request \`${wish.approval}\` had expired`);
   if (isRefusal(wish.answer) && wish.answer.reason.trim() === "")
     return refuse("it does not say why: the agent is told, and the journal keeps it");
   if (!isRefusal(wish.answer) && question.voters.includes(nameOf(by)))
@@ -201,7 +201,7 @@ function dismiss({ id, by }: Intent, { call, note }: Extract<IntentBody, { kind:
   return leave.kind === "may-not" ? refuse(leave.reason) : event({ kind: "dead-letter.dismissed", call, by, note, intent: id });
 }
 
-// ── untrusted: whoever can write a row can write anything into it ──
+// ── untrusted: anybody who can write a row can write anything into it ──
 
 /** Q-8 Later answers of the same person that take back a yes: it has not counted while both wait. */
 export function findRefusals(earlier: Intent, later: readonly Arrived[]): readonly Arrived[] {

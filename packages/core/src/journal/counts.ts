@@ -1,7 +1,7 @@
 /**
  * Counters over hours and days, over all sessions: rows written in the transaction of the events they count, in buckets of five minutes.
  * A cache: the same fold over the entries of the last day makes them again.
- * G-24 a start is counted once, whatever becomes of it; what is set aside for a model call counts from the moment it is asked, in that moment's bucket.
+ * G-24 a start is counted once, whatever its outcome; the reservation for a model call counts from the moment it is asked, in that moment's bucket.
  */
 import {
   type CallId,
@@ -15,10 +15,10 @@ import {
   type Usage,
 } from "../vocab/index.ts";
 
-/** `by` may be less than nothing: what was set aside and not used. It then has the time of what it takes back. */
+/** `by` may be negative: an unused reservation. It then has the time of what it takes back. */
 export type Count = Readonly<{ name: string; agent: string; value: string; by: number; at: Millis }>;
 
-/** The first bucket that still counts for an hour, and for a day, as of now; `not` is whoever asks: what it counted itself it knows. */
+/** The first bucket that still counts for an hour, and for a day, as of now; `not` is the asking session, which knows its own counts. */
 export type CountQuery = Readonly<{ name: string; agent: string; value: string; hour: number; day: number; not: string }>;
 /** Counts of others that were read since a bucket; an append that rests on it is refused when it is not so any more. */
 export type CountRead = Omit<CountQuery, "hour"> & Readonly<{ seen: number }>;
@@ -43,7 +43,7 @@ export function sumBuckets(rows: Rows, { hour, day }: Readonly<{ hour: number; d
   return sums;
 }
 
-/** Where one session stands: what it has set aside and not settled. Part of its fold. */
+/** One session's open reservations. Part of its fold. */
 export type Tally = {
   asked: Readonly<{ at: Millis; usage: Usage; micros: number | null }> | null;
   readonly charged: Map<CallId, { readonly at: Millis; readonly micros: number }>;
@@ -108,7 +108,7 @@ function settled(asked: Tally["asked"], used: Usage, micros: number | null, coun
   return asked.micros === null || micros === null ? [tokens] : [tokens, count("micros", micros - asked.micros, asked.at)];
 }
 
-/** Counts of a session's entries, from a bucket on: the rows made again. Its agent is told by the entries themselves. */
+/** Counts of a session's entries, from a bucket on: the rows made again. The entries themselves name its agent. */
 export function listCounts(entries: Iterable<TimedEvent>, from: number): readonly Count[] {
   const tally = newTally();
   const counts: Count[] = [];

@@ -1,5 +1,5 @@
 /**
- * Calls of all sessions that failed and were set aside: one row each, kept by the events in the transaction that writes them, so that a list of
+ * Dead letters of all sessions: one row each, kept by the events in the transaction that writes them, so that a list of
  * them reads no session. A cache: the same fold over a session's entries makes its rows again.
  * F-6 what is listed is what waits for an operator: from `recovery.applied` with `dead-letter` until `dead-letter.dismissed`.
  */
@@ -17,7 +17,7 @@ export type DeadLetter = Readonly<{
   error: string;
   at: Millis;
 }>;
-/** `arrival` is its place in the list: in the order in which they were set aside. */
+/** `arrival` is its place in the list: in the order in which they failed. */
 export type ListedDeadLetter = DeadLetter & Readonly<{ arrival: number }>;
 
 export type DeadLetterChanges = Readonly<{ gone: readonly CallId[]; put: readonly DeadLetter[] }>;
@@ -25,7 +25,7 @@ export type DeadLetterChanges = Readonly<{ gone: readonly CallId[]; put: readonl
 /** True when `deadLetterChanges` has to look at what this event follows. */
 export const isDeadLetter = (event: JournalEvent): boolean => event.kind === "recovery.applied" && event.strategy === "dead-letter";
 
-/** `earlier` is what the session's stream holds before these entries, newest first: read only when something is set aside, which is rare. */
+/** `earlier` is what the session's stream holds before these entries, newest first: read only when a call becomes a dead letter, which is rare. */
 export function computeDeadLetterChanges(
   session: SessionId,
   agent: string,

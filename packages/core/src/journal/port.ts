@@ -39,7 +39,7 @@ export type Append = Readonly<{
   consumes: readonly IntentId[];
   /** Refused with `halted` when one of these scopes is halted at the very moment of the commit. What starts an effect names its scopes. */
   unlessHalted: readonly string[];
-  /** Sessions that begin in the same transaction: whoever takes them first holds them. Refused when one is there already. */
+  /** Sessions that begin in the same transaction: the first to take one holds it. Refused when one exists already. */
   opens?: readonly SessionStart[];
   /** Counters of these events, and counts that nobody else may have changed since they were read: refused with `counters-moved` otherwise. */
   /** `before`: buckets before this one are of no more use. */
@@ -57,7 +57,7 @@ export type Journal = Readonly<{
   append(append: Append): Promise<Seq>;
   /** Entries after `after`, in order, chain checked, at most `most`; fewer where the stream ends. Rejects with `entry-bad` or `entry-erased`. */
   read(stream: StreamId, after: Seq, most: number): Promise<readonly Entry[]>;
-  /** The hash of one entry; null where there is none. Whoever kept a fold finds out by it whether the fold still fits. */
+  /** The hash of one entry; null where there is none. The owner of a cached fold checks by it whether the fold still fits. */
   hashAt(stream: StreamId, at: Seq): Promise<Digest | null>;
   /** Rejects with `session-held` while the process that holds it lives. */
   take(session: SessionId): Promise<Hold>;
@@ -75,7 +75,7 @@ export type Journal = Readonly<{
   question(approval: ApprovalId): Promise<readonly ListedApproval[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
   unknownsLike(sought: CallLikeness): readonly OpenUnknown[];
-  /** Counts of everybody else, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there; NaN where that time has been swept away and must be kept anew. */
+  /** Counts of all other sessions, as of now, like `unknownsLike`. Only what is kept (`keepCounts`) is there; NaN where that time has been swept away and must be counted again. */
   counted(sought: CountQuery): RecentCounts;
   /** From now on these are counted, in every process; what the last day brought is counted from the entries. Known ones are left as they are, but for what is missing of that day. */
   keepCounts(names: readonly string[], now: Millis): Promise<void>;
@@ -83,7 +83,7 @@ export type Journal = Readonly<{
   isKnown(set: string, values: readonly string[], cased: boolean): boolean;
   /** By set and value, after this one. */
   known(page: TrustedValuePage): Promise<readonly TrustedValue[]>;
-  /** Calls of any session that failed and were set aside, in that order; reads no session. */
+  /** Dead letters of any session, in the order in which they failed; reads no session. */
   deadLetters(page: ApprovalPage): Promise<readonly ListedDeadLetter[]>;
   /** Streams whose name begins so, in order of name, with the last sequence number of each. Reads no entry. */
   streams(prefix: string): Promise<readonly Readonly<{ stream: StreamId; seq: Seq }>[]>;

@@ -103,7 +103,7 @@ const MOST_SHOWN = 20;
 const FAILS: ReadonlySet<string> = new Set(["not-permitted", "agent-missing"]);
 const later = (a: Millis, b: Millis): Millis => millis(Math.max(a, b));
 
-/** Declared anew at other times, it counts from then on; with other words or limits it goes on where it was. */
+/** Declared again with other times, it counts from then on; with other texts or limits it goes on where it was. */
 function begun(s: StandingSchedule | null, spec: ScheduleSpec, at: Millis): ScheduleStanding {
   if (s === null) return newScheduleStanding(at);
   const { when, oneShot, enabled } = s.spec;

@@ -1,7 +1,7 @@
 /**
- * Calls of all sessions of which nobody can tell whether they took effect: one row each, kept by the events in the transaction that writes
+ * Calls of all sessions with an unknown outcome: one row each, kept by the events in the transaction that writes
  * them, so that a decision in one session sees what another has left open. A cache: the same fold over a session's entries makes its rows again.
- * G-4 what is listed is what is open: from `act.ended` with an unknown outcome until it is known after all, resolved by a person, or told by its tool.
+ * G-4 the list holds the open ones: from `act.ended` with an unknown outcome until it is known after all, resolved by a person, or reported by its tool.
  */
 import type { CallId, Digest, Entry, JournalEvent, Millis, Outcome, Resource, SessionId } from "../vocab/index.ts";
 

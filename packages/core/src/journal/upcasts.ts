@@ -24,7 +24,7 @@ const withCachePrices: Upcast = (p) => p;
 /** Before agents had knowledge. */
 const withoutKnowledge: Upcast = (p) => ({ ...p, agent: { ...(p["agent"] as JsonObject), knowledge: null } });
 
-/** Before what was cached and what was thought was told apart. */
+/** Before cached and thinking tokens were counted separately. */
 const wholeUsage =
   (...fields: readonly string[]): Upcast =>
   (p) => ({ ...p, ...Object.fromEntries(fields.map((field) => [field, { ...(p[field] as JsonObject), cached: 0, reasoning: 0 }])) });
@@ -58,7 +58,7 @@ export const UPCASTS: Upcasts = {
     /** Before there were waits: at once. */
     (p) => ({ ...p, model: null, transient: false, status: null, retryAfterMs: null, dueAt: p["again"] === true ? 0 : null }),
   ],
-  /** Before calls were counted over hours and days: what ran is told by its decision. */
+  /** Before calls were counted over hours and days: the tool is in the decision. */
   "act.started": [(p) => ({ ...p, tool: "", values: {} })],
   "recovery.applied": [
     (p) => ({ ...p, strategy: "reconcile", plan: [], step: 0, tries: 1, dueAt: null, tool: null, output: null, from: null }),
@@ -72,7 +72,7 @@ export const UPCASTS: Upcasts = {
   /** Before the texts of policies were stored, and a reason was asked for. */
   "policy.loaded": [(p) => ({ ...p, texts: false })],
   "policy.applied": [(p) => ({ ...p, texts: false, reason: "" })],
-  /** Before what was lost of a sub-agent's tokens was told apart. */
+  /** Before a sub-agent's lost tokens were counted separately. */
   "child.ended": [(p) => ({ ...p, lost: 0 })],
   "turn.cancel-asked": [(p) => ({ ...p, all: false })],
   "turn.ended": [(p) => ({ ...p, micros: null }), wholeUsage("usage", "lost")],

@@ -35,7 +35,7 @@ export function shortenItem(text: string): string {
   return chars.length <= LONGEST_TEXT ? text : `${chars.slice(0, LONGEST_TEXT - 1).join("")}…`;
 }
 
-/** The most relevant that fit into so many tokens, in the order they came in. */
+/** The most relevant that fit into the token limit, in the order they came in. */
 export function selectFittingItems(items: readonly ShownItem[], room: number, count: (text: string) => number): readonly ShownItem[] {
   const kept: ShownItem[] = [];
   let left = room - count([OPEN, HEADING, CLOSE].join("\n"));

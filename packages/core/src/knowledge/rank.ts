@@ -12,7 +12,7 @@ import { splitWords, stem } from "./words.ts";
 /** Candidates, the best first; `nearest` with the cosine of its vector and the question's. */
 export type Candidates = Readonly<{ lexical: readonly StoredItem[]; nearest: readonly Readonly<{ item: StoredItem; cosine: number }>[] }>;
 
-/** So many of each list are looked at. */
+/** How many of each list are ranked. */
 export const CANDIDATES = 50;
 const K = 60;
 

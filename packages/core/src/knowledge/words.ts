@@ -13,7 +13,7 @@ const LETTERS = /^[\p{L}\p{N}\p{M}ー]+$/u;
 
 let segmenter: Intl.Segmenter | null = null;
 
-/** In order, in lower case, in one form for characters that look the same; lazily, so that whoever wants ten of them pays for ten. */
+/** In order, in lower case, in one form for characters that look the same; lazily, so that a caller that wants ten of them pays for ten. */
 export function* splitWords(text: string): Generator<string> {
   const plain = text.toWellFormed().normalize("NFKC").toLowerCase();
   for (const [, unspaced, spaced] of plain.matchAll(RUNS)) {

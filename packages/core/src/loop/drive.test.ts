@@ -584,7 +584,7 @@ describe("questions", () => {
     expect(ran()).toBe(0);
     expect(w.events("intent.refused").map((e) => e.reason)).toEqual([
       expect.stringContaining("another action"),
-      expect.stringContaining("no open question"),
+      expect.stringContaining("no open approval request"),
       expect.stringContaining("only a person"),
     ]);
   });

@@ -111,7 +111,7 @@ export function foldHoldTaken(s: State, e: EventOf<"hold.taken">): State {
   });
 }
 
-/** One that had started is never told as not run (`next` settles those before it ends a turn), unless its tool says that nothing came of it. */
+/** A started call is never reported as not run (`next` settles those before it ends a turn), unless its tool says that nothing happened. */
 const unsettled = (c: Call, ending: string): Observation =>
   c.run.kind === "not-started"
     ? observeUnstarted(runningTool(c), ending)

@@ -1,6 +1,6 @@
 /**
  * One event folded into the state, in place: the driver owns it, it grows at the end and is never copied (rule 8).
- * The same events give the same state, whoever folds them and whenever: resume is nothing but this.
+ * The same events give the same state, in every process and at any time: resume is nothing but this.
  */
 
 import { foldTally, newTally } from "../journal/counts.ts";
@@ -96,7 +96,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
   };
 }
 
-/** `counters`: where tokens are not estimated. Whoever only looks needs none. */
+/** `counters`: where tokens are not estimated. A reader needs none. */
 export function fold(entries: Iterable<Entry>, counters: Counters = estimates): State | null {
   let state: State | null = null;
   for (const entry of entries) {

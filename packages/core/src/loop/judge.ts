@@ -223,7 +223,7 @@ function once<T>(work: () => T): () => T {
   };
 }
 
-/** Q-12 what was put off is put off once: when its time is up and it still cannot be decided, it is denied. And only so many at a time. */
+/** Q-12 an action is deferred once: when its time is up and it still cannot be decided, it is denied. And only a limited number at a time. */
 function notForEver(verdict: Verdict, gated: Gated, t: Turn | null, now: number): Verdict {
   if (verdict.kind !== "defer") return verdict;
   const refuse = (reason: string): Verdict => ({ kind: "deny", by: "expiry", because: verdict.because, faults: [], reason });
@@ -296,7 +296,7 @@ function withUnknowns(verdict: Verdict, alike: readonly Doubt[]): Verdict {
   return withAsks(verdict, questions);
 }
 
-/** T-8 its definition wants a person asked, and no policy can say otherwise. To ask a tool what became of a call is no call. */
+/** T-8 its definition wants a person asked, and no policy can say otherwise. To ask a tool for a call's outcome is no call. */
 function withHumanApproval(verdict: Verdict, p: Pick<Ports, "tools">, id: ActionId, action: Action): Verdict {
   if (action.kind !== "call" || id.kind === "reconcile" || p.tools.find(action.tool)?.humanApproval !== true) return verdict;
   const question = `${action.tool} is run only when a person says so: run it?`;

@@ -1,6 +1,6 @@
 /**
  * Waits for gates that answer later (`AwaitsGate`). Nothing has begun yet, so nobody has to wait for the answer: a turn that ends or is left forgets it.
- * A gate's own code keeps no promise to us: an answer that is rejected, or is not there at the time limit, denies the action.
+ * A gate's own code keeps no promise to us: an answer that is rejected, or is late at the time limit, denies the action.
  */
 import { denyForFault, orAwaited } from "../gate/fail-closed.ts";
 import { AwaitsGate } from "../gate/late.ts";

@@ -164,7 +164,7 @@ function recover(c: EffectContext, t: Turn, call: Call): boolean {
   return true;
 }
 
-/** A call whose outcome nobody can tell ends `unknown`; one that only reads ends `failed`. */
+/** A call with an unknown outcome ends `unknown`; one that only reads ends `failed`. */
 function giveUp(c: EffectContext, call: Call, why: GiveUpReason): void {
   const { p, s } = c;
   const detail = `the process that ran it ended before it could report the outcome; ${NOT_RUN_AGAIN[why]}`;

@@ -20,7 +20,7 @@ import type { State } from "./state.ts";
 /**
  * Rejects with `session-held` while its holder lives, with `session-unknown`, or with whatever is wrong with its entries.
  * `given`: the agent as it is now, or how to find it for this session: the journal says which model was chosen for it.
- * `left` is the fold of whoever left the session a moment ago.
+ * `left` is the fold of the driver that left the session a moment ago.
  */
 export async function takeSession(p: Taking, session: SessionId, given: AgentFacts | AgentFor, left: Fold | null = null): Promise<Held> {
   if ((await p.journal.session(session)) === null) throw new FaultError({ kind: "session-unknown", session });

@@ -1203,7 +1203,7 @@ describe("time, people, answers", () => {
     await w.wish({ kind: "steer", text: "no, the other one" });
     await w.wish({ kind: "answer", approval: old.approval, digest: old.digest, answer: APPROVE });
     await w.go();
-    expect(refusals(w)).toEqual([expect.stringContaining("no open question")]);
+    expect(refusals(w)).toEqual([expect.stringContaining("no open approval request")]);
     expect(open(w)).toHaveLength(1);
     await say(w, APPROVE);
     expect((await w.go()).last).toMatchObject({ ending: "completed", output: "new answer" });

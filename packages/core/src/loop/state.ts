@@ -88,7 +88,7 @@ export type State = {
   chosen: string | null;
   /** Said while the model was thinking or its calls were running; heard when its next request is made. */
   readonly queued: Message[];
-  /** Wire ids the model has used, so that a repeated one can be told apart. */
+  /** Wire ids the model has used, so that a repeated one is noticed. */
   readonly wireIds: Set<string>;
   /** Model replies over the whole session. */
   replies: number;
@@ -105,7 +105,7 @@ export type State = {
   readonly recalledTexts: SeenItem[];
   /** Calls that may or may not have taken effect, until somebody settles them. */
   readonly unknowns: Map<CallId, Unknown>;
-  /** Calls that failed and were set aside, with their tool, until a person has seen to them. */
+  /** Dead letters with their tool, until a person has settled them. */
   readonly deadLetters: Map<CallId, string>;
   /** The last `done` of each action: where a later failure of the very same finds it. */
   readonly results: Map<Digest, Readonly<{ seq: Seq; at: Millis }>>;
@@ -124,7 +124,7 @@ export type State = {
   /** The cost of earlier turns, and whether some price of it is not known. */
   micros: number;
   unpriced: boolean;
-  /** Set aside for calls that run, and for those of which nobody knows what became: by call, with the turn that did it. */
+  /** Reservations for calls that run, and for those with an unknown outcome: by call, with the turn that made them. */
   readonly reserved: Map<CallId, { readonly turn: number; readonly amount: Reservation }>;
   /** All that the last turn used, with open reservations. */
   used: Reservation;
@@ -192,7 +192,7 @@ export type Turn = {
   summary: Readonly<{
     gated: Gated;
     attempts: number;
-    /** Of whoever is asked for it now, and how many were given up in this turn. */
+    /** Of the model that is asked now, and how many were given up in this turn. */
     tries: Readonly<{ lost: number; refused: number }>;
     fellBack: number;
     over: boolean;
@@ -276,12 +276,12 @@ export const nameKey = (of: string, id: string): string => `${of}\n${id}`;
 export const isOwnWord = (s: Pick<State, "surface" | "parent">, by: Principal, turn: number): boolean =>
   by.kind === "user" && s.surface !== "webhook" && s.surface !== "mcp" && !(s.parent !== null && turn === 1);
 
-/** Whom an answer goes to: whoever started the turn, and for a delegate the agent that wanted it. */
+/** The audience of an answer: the person who started the turn, and for a delegate the agent that wanted it. */
 export const findRecipient = (s: State): Principal => {
   const above = s.turn?.number === 1 ? s.parent?.lineage.at(-1) : undefined;
   return above === undefined ? actingFor(s) : { kind: "agent", id: above };
 };
-/** On whose behalf: whoever started the turn, else who opened the session. */
+/** On whose behalf: the person who started the turn, else the one who opened the session. */
 export const actingFor = (s: State): Principal => s.turn?.by ?? s.principal;
 /** The one that is asked now: the agent's own, or the fallback that the turn has come to. */
 export function modelNow(agent: AgentFacts, t: Turn | null): Readonly<{ model: string; prices: Prices | null }> {

@@ -119,7 +119,7 @@ const lastOf = (text: string): string => {
   return low >= 0xdc00 && low <= 0xdfff ? text.slice(-2) : text.slice(-1);
 };
 
-/** The next that is seen, from a place on. Asked for places in order, so that no stretch is looked at twice. */
+/** The next match from a position on. Called with rising positions, so that no stretch is searched twice. */
 function seenFrom(text: string): (at: number) => string {
   let [found, character] = [-1, ""];
   return (at) => {

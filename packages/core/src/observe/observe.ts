@@ -1,4 +1,4 @@
-/** 4. Observe: what became of a call, as one text for the model. One per call id, on every path; never more than the limit, and it says what was cut. */
+/** 4. Observe: the outcome of a call, as one text for the model. One per call id, on every path; never more than the limit, and it says what was cut. */
 import { type Observation, type Outcome, outputText, type Verdict } from "../vocab/index.ts";
 
 export function observeOutcome(tool: string, outcome: Outcome, limit: number): Observation {

@@ -1,5 +1,5 @@
 /**
- * A structured answer from a model that has no other way to give one: a tool that is none of the agent's is offered beside its tools, and what the
+ * A structured answer from a model that has no other way to give one: a tool that is not the agent's is offered beside its tools, and what the
  * model calls it with is its answer.
  *
  * M-25 its call becomes the text of the reply before anybody sees it: it is decided as `respond` like any answer, no tool runs, and middleware

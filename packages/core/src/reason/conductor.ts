@@ -136,7 +136,7 @@ function shareOf(plan: Orchestration): JsonObject {
   );
 }
 
-// ── what comes of it ──
+// ── results ──
 
 function stopUnlessDone(plan: Orchestration, step: number, came: readonly Came[]): readonly Came[] {
   const stuck = came.find(({ isError }) => isError);

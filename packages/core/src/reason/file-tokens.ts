@@ -1,6 +1,6 @@
 /**
  * Tokens of a file in the context: an estimate, because every provider counts otherwise and none says so beforehand. Counted once, when its message is made.
- * Limits on tokens and money are set aside by it, so it is that of the dearest of those who say how they count:
+ * Reservations of tokens and money use it, so it is that of the most expensive of the providers that say how they count:
  * Anthropic a token for each patch of 28 × 28 pixels, scaled down to 4,784 of them from Claude 4.7 on (1,568 before); OpenAI one for each of 32 × 32, times
  * 2.46 for its smallest models, up to 3,779; Gemini 3 up to 1,120 for any image. Of a page Anthropic sends the text (up to 3,000) and a picture.
  *

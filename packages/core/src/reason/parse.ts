@@ -39,7 +39,7 @@ export function parseArgs(text: string): ParsedArgs {
 
 export const textOf = (parts: readonly Part[]): string => parts.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("");
 
-/** Untrusted: an adapter's word becomes a reply here or nowhere; a copy, well-formed, that nobody else holds. The reason, when it is none. */
+/** Untrusted: an adapter's reply becomes a `Reply` here or nowhere; a copy, well-formed, that nobody else holds. Otherwise the reason for the refusal. */
 export function checkReply(
   given: unknown,
 ): { readonly kind: "reply"; readonly reply: ModelReply } | { readonly kind: "no-reply"; readonly detail: string } {

@@ -34,7 +34,7 @@ export type ModelReply = Readonly<{
   usage: Counted;
   model: string;
   meta: Json;
-  /** Calls in the text are malformed: none of it is run, and the model is told this. */
+  /** Calls in the text are malformed: none of them is run, and the model gets this text. */
   misread?: string | null;
 }>;
 /** As its adapter counted it; what it does not say of the parts is 0. `cacheWrite` is what of the input was put into the provider's cache: it has a price of its own. */

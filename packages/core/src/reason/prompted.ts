@@ -6,9 +6,9 @@
  *   ```
  *
  * M-26 only what the model itself has just written in exactly this form is a call: the tool, and one JSON object, as it stands there. The mark is
- *      made anew by each process and told to nobody else, not by way of a call's arguments either, so that a text which the model repeats cannot hold
+ *      made by each process and shown to nobody else, not by way of a call's arguments either, so that a text which the model repeats cannot hold
  *      a call.
- * M-26 what only looks like a call is none, and then none of the reply's calls is: the model is told what is wrong, and nothing runs.
+ * M-26 text that only looks like a call is no call, and then none of the reply's calls runs: the model gets the reason.
  * M-26 results come back as one line of JSON each, in a block that bears the mark: whatever a tool says can neither end it nor begin another.
  */
 import { type Part, type ReplyPart, readJson, type ToolSpec } from "../vocab/index.ts";
@@ -36,7 +36,7 @@ export function promptedCalls(model: Model, { mark }: PromptedOptions): Model {
   });
 }
 
-// ── what the model is told ──
+// ── text for the model ──
 
 const OPEN = "```call";
 const FENCE = "```";
@@ -180,7 +180,7 @@ export function readCalls(text: string, mark: string): ReadCalls {
         return misread(`the call of \`${open.tool}\` in line ${open.at}: its arguments are not JSON: ${read.detail}`);
       if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
         return misread(`the call of \`${open.tool}\` in line ${open.at}: its arguments are no JSON object`);
-      // Whoever is told the mark could have it repeated to the model: it leaves with no call, however it is written.
+      // Anybody who knows the mark could have it repeated to the model: it leaves with no call, however it is written.
       if (JSON.stringify(read.value).includes(mark))
         return misread(`the call of \`${open.tool}\` in line ${open.at} has the name of its block in its arguments`);
       settle();
@@ -194,7 +194,8 @@ export function readCalls(text: string, mark: string): ReadCalls {
     }
     const tool = opening.exec(written)?.[1];
     if (tool !== undefined) open = { tool, at: i + 1, body: [] };
-    else if (written.trimStart().startsWith(OPEN) || written.includes(mark)) return misread(`line ${i + 1} looks like a call and is none`);
+    else if (written.trimStart().startsWith(OPEN) || written.includes(mark))
+      return misread(`line ${i + 1} looks like a call but is not one`);
     else words.push(raw);
   }
   if (open !== null) return misread(`the call of \`${open.tool}\` in line ${open.at} has no end`);

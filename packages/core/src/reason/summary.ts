@@ -59,7 +59,7 @@ function linesOf(m: Message): readonly string[] {
   }
 }
 
-/** M-22 bytes are no words: of an image or a document its name is told. */
+/** M-22 bytes are no words: an image or a document appears by its name. */
 const shownAs = (file: Attachment): string =>
   file.kind === "text" ? `user's file ${file.name ?? ""}: ${file.text}` : `user's file, not shown here: ${fileLine(file)}`;
 

@@ -2,7 +2,7 @@
  * Which files may be authored, and where.
  *
  * S-8 an artifact lies in `agents/`, `policies/` or `tools/`, under one plain name in lower case, and is one that the project would read; nothing else is written.
- * S-8 what the shell itself is and is held to is not authored by it, whoever says yes: `agents/shell.*`, `policies/shell/`, constraints, settings, keys, state.
+ * S-8 the shell's own parts are not authored by it, whoever approves: `agents/shell.*`, `policies/shell/`, constraints, settings, keys, state.
  */
 import { readdirSync } from "node:fs";
 import { basename, dirname, join, matchesGlob } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * `.orgate/constraints.toml`: what no agent may author in this project, whoever asks and whatever a person approves (S-9: what a person puts in place is theirs to answer for). A file of the project's people; no tool writes it.
+ * `.orgate/constraints.toml`: things that no agent may author in this project, whoever asks and whatever a person approves (S-9: a file that a person puts in place is that person's responsibility). A file of the project's people; no tool writes it.
  *
  * S-9 a setting that is not known, or not understood, is refused with file, line and column, and nothing is authored until it is mended.
  * S-9 a file that is there and cannot be read, a link that leads nowhere among them, is not taken for none.

@@ -2,7 +2,7 @@
  * A change, tried before it is written: the project is loaded as it is, and once more as it would be, by the code that loads it for everybody.
  *
  * S-10 an artifact is fit when the whole project loads with it (its own parser, the policies against the tools that there are, the manifests, the schedules) and no
- *      constraint of the project speaks against it; what is wrong is told with file, line and column, all of it at once.
+ *      constraint of the project forbids it; all problems are reported at once, with file, line and column.
  * S-10 what the change newly permits, asks and forbids is found by deciding the same requests before and after it.
  * Rule: S-11.
  */
@@ -61,14 +61,14 @@ export async function tryArtifact(config: Config, artifact: Artifact, env: Env, 
   };
 }
 
-/** The project as it would be, or what speaks against it. */
+/** The project as it would be, or the objections to it. */
 async function lookedAt(config: Config, artifact: Artifact, env: Env, kind: ArtifactKind | null): Promise<Loaded | Finding[]> {
   const { path, content } = artifact;
   const nowhere = (detail: string, hint: string): Finding[] => [{ file: path, line: 1, column: 1, detail, hint }];
   const why = whyNotAuthored(path, config, kind);
   if (why !== null) return nowhere(why, "choose another place");
   if (Buffer.byteLength(content) > MAX_ARTIFACT) return nowhere(`it has more than ${MAX_ARTIFACT} bytes`, "make several of it");
-  if (!content.isWellFormed() || content.includes("\0")) return nowhere("it is no text", "write it anew");
+  if (!content.isWellFormed() || content.includes("\0")) return nowhere("it is no text", "write it again");
   const found: Finding[] = [];
   try {
     const constraints = readConstraints(config.root);
@@ -125,7 +125,7 @@ async function loaded(config: Config, env: Env, collect: ((problems: readonly Pr
   return { config, project, agents, loading, side, warnings: loading.report.warnings };
 }
 
-// ── what speaks against it ──
+// ── objections ──
 
 function judge(
   { config, project, agents, loading, warnings }: Loaded,
@@ -303,7 +303,7 @@ export function describeChanges(fit: Extract<TryResult, { kind: "fit" }>): reado
   return cutWithDigest(lines);
 }
 
-/** S-5 those for which there is no room are told apart all the same: what was said yes to is held against what would be saved. */
+/** S-5 entries beyond the limit still count in the comparison: the approved change must equal the saved one. */
 export function cutWithDigest(lines: readonly string[]): readonly string[] {
   const rest = lines.slice(MOST_LINES);
   if (rest.length === 0) return lines;

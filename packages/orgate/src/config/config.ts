@@ -108,12 +108,12 @@ export type Config = Readonly<{
     turnsAtOnce: number;
     chatKeysInUrl: boolean;
   }>;
-  /** Where it is told that something waits for a person, and which environment variable holds the secret that signs it; null: nowhere. */
+  /** URL that is notified when something waits for a person, and the environment variable with the signing secret; null: none. */
   notify: Readonly<{ webhook: string; secretEnv: string }> | null;
   /** By name, as they are written. */
   schedules: Readonly<Record<string, ScheduleConfig>>;
   webhooks: Readonly<Record<string, WebhookConfig>>;
-  /** Files that are read in place of what lies there: for whoever tries a change. No setting. */
+  /** Files read in place of those on disk, to try a change. Not a setting. */
   drafts?: readonly Draft[];
   /** Whether the shell's agent has the tool `shell`: `orgate shell --allow-shell`. No setting either. */
   allowShell?: boolean;

@@ -3,7 +3,7 @@
  * `operations/coordinator/` implements it. Types alone: a project loads the tools by name, and few ever call one (R-8).
  */
 import type { JsonObject, Principal, SessionId, Surface, ToolContext } from "@orgate/core";
-import type { ActName, ActOn } from "@orgate/protocol";
+import type { ActName, ActOn, OperationName } from "@orgate/protocol";
 
 /** The speakers of a conversation and what all of them may do. */
 export type SpeakerAccess = Readonly<{
@@ -20,8 +20,6 @@ export type DeskConversation = Readonly<{ agent: string; surface: Surface | null
 /** A call of a tool: what is done under its key is done once. */
 export type DeskCall = Pick<ToolContext, "key" | "signal">;
 export type EventsSought = Readonly<{ of: string; only: "denied" | "all"; most: number }>;
-export type SessionsSought = Readonly<{ agent: string | null; state: "idle" | "running" | "waiting" | "closed" | null; most: number }>;
-export type BreakerChange = Readonly<{ breaker: string; to: "open" | "closed"; minutes: number | null; reason: string }>;
 
 export type CoordinatorDesk = Readonly<{
   conversation(): Promise<DeskConversation>;
@@ -29,15 +27,12 @@ export type CoordinatorDesk = Readonly<{
   refusesRun(agent: string): string | null;
   listAgents(): Promise<JsonObject>;
   agentStatus(agent: string): Promise<JsonObject>;
-  listSessions(sought: SessionsSought): Promise<JsonObject>;
-  listSchedules(most: number): Promise<JsonObject>;
   sessionEvents(sought: EventsSought): Promise<JsonObject>;
   queryMetrics(agent: string | null): Promise<JsonObject>;
   systemHealth(): Promise<JsonObject>;
-  listApprovals(most: number): Promise<JsonObject>;
   runAgent(order: Readonly<{ agent: string; input: string }>, call: DeskCall): Promise<JsonObject>;
-  cancelTurn(order: Readonly<{ session: string; reason: string }>, call: DeskCall): Promise<JsonObject>;
-  setBreaker(change: BreakerChange, call: DeskCall): Promise<JsonObject>;
+  /** Calls the operation behind a derived tool; `given` is what the model gave, by the `tool` words of the operation. */
+  callOperation(name: OperationName, given: JsonObject, call: DeskCall): Promise<JsonObject>;
 }>;
 /** Opens the desk of the conversation in which a tool is called. */
 export type OpenDesk = (session: SessionId) => Promise<CoordinatorDesk>;

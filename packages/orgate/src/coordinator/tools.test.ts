@@ -4,6 +4,7 @@ import { type ApprovalId, type CallKey, epoch, type SessionId, type ToolContext 
 import { afterEach, expect, test } from "vitest";
 import { readProject } from "../config/project-toml.ts";
 import { projectScheduleSchema } from "../config/schedule-schema.ts";
+import { deriveIntentId } from "../operations/idempotency.ts";
 import { loadProject } from "../project/load.ts";
 import { openCalendar } from "../schedules/calendar.ts";
 import { toScheduleSpec } from "../schedules/declaring.ts";
@@ -129,6 +130,23 @@ test("W-35 the same call again, as after a crash, is the same run", async () => 
   expect(await call(desk, session, "run_agent", args, "k1")).toEqual(first);
   expect(await call(desk, session, "run_agent", args, "k2")).not.toEqual(first);
   expect((await desk.runtime.sessions.list({ agent: "clerk" })).map(({ turns }) => turns)).toEqual([1, 1]);
+});
+
+test("W-35 the key of a call is for its one request: another run or another cancellation under it is refused", async () => {
+  const desk = await opened();
+  const session = await desk.converse("ann");
+  await desk.say(session, "which agents are there?");
+  const run = (input: string) => call(desk, session, "run_agent", { agent: "clerk", input }, "k1");
+  const { session: made } = await run("count");
+  await expect(run("count twice")).rejects.toThrow("used for another request");
+  expect((await desk.runtime.sessions.list({ agent: "clerk" })).map(({ turns }) => turns)).toEqual([1]);
+
+  const cancel = (reason: string) => call(desk, session, "cancel_turn", { session: made, reason }, "k1");
+  await expect(cancel("enough")).rejects.toThrow("no turn"); // refused by the session: it has ended
+  await expect(cancel("too much")).rejects.toThrow("used for another request");
+  await expect(cancel("enough")).rejects.toThrow("no turn");
+  const refused = (await desk.entries(made)).flatMap(({ event }) => (event.kind === "intent.refused" ? [event.intent] : []));
+  expect(refused).toEqual([deriveIntentId("cancel", "k1")]);
 });
 
 test("W-9 an operator who sees one agent is told of one, and of no session, figure, question or event of another", async () => {

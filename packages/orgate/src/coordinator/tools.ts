@@ -6,7 +6,17 @@
  * W-36 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else it is told where the answer can be read.
  * W-37 where no server runs, the tools are there by name, so that agents and policies load, and say that they do nothing.
  */
-import { DELEGATE, defineMiddleware, defineTool, type Middleware, type SessionId, type Tool } from "@orgate/core";
+import {
+  DELEGATE,
+  defineMiddleware,
+  defineTool,
+  type Json,
+  type JsonObject,
+  type Middleware,
+  type SessionId,
+  type Tool,
+} from "@orgate/core";
+import { OPERATION_NAMES, OPERATION_WORDS, type ToolField } from "@orgate/protocol/words";
 import * as z from "zod";
 import type { DeskConversation, OpenDesk } from "./ports.ts";
 
@@ -23,10 +33,7 @@ export type CoordinatorTools = Readonly<{
 }>;
 
 const name = z.string().min(1).max(128);
-const session = name.describe("The session's id, such as s_…");
 const most = z.int().min(1).max(50).default(20);
-const STATES = ["idle", "running", "waiting", "closed"] as const;
-const state = z.enum(STATES);
 
 export function coordinatorTools(): CoordinatorTools {
   let connected: OpenDesk | null = null;
@@ -35,7 +42,7 @@ export function coordinatorTools(): CoordinatorTools {
     return connected(session);
   };
   return {
-    tools: [...lookers(open), ...actors(open)],
+    tools: [...deriveTools(open), ...handWrittenTools(open)],
     middleware: defineMiddleware({
       name: "operators-leave",
       async beforeTool({ tool, args }, context) {
@@ -53,10 +60,55 @@ export function coordinatorTools(): CoordinatorTools {
 }
 
 const LOOKS = { repeat: "read", effects: ["read"], riskTier: "low" } as const;
+const ACTS = { repeat: "idempotent", effects: ["execute"] } as const;
 /** Names, states and counts that the runtime itself makes. */
 const OWN = { ...LOOKS, labels: [] } as const;
 
-const lookers = (open: OpenDesk): readonly Tool[] => [
+/** Tools that are one operation, as the `tool` words of the table describe them. */
+const deriveTools = (open: OpenDesk): readonly Tool[] =>
+  OPERATION_NAMES.flatMap((operation) => {
+    const { tool, idempotencyKey } = OPERATION_WORDS[operation];
+    if (tool === undefined) return [];
+    const { fields = {}, resource, isOwnWords = false } = tool;
+    return defineTool({
+      name: tool.name,
+      description: tool.about,
+      input: z.strictObject(Object.fromEntries(Object.entries(fields).map(([field, words]) => [field, toSchema(words)]))),
+      ...(idempotencyKey ? ACTS : LOOKS),
+      ...(isOwnWords ? { labels: [] } : {}),
+      ...(resource === undefined ? {} : { resource: (args: JsonObject) => ({ type: resource.type, id: String(args[resource.field]) }) }),
+      run: async (given: JsonObject, call) => (await open(call.session)).callOperation(operation, given, call),
+    });
+  });
+
+function toSchema(field: ToolField): z.ZodType<Json> {
+  const bare = toBareSchema(field);
+  const said = field.about === undefined ? bare : bare.describe(field.about);
+  return (field.isOptional ?? false) ? said.exactOptional() : said;
+}
+function toBareSchema(field: ToolField): z.ZodType<Json> {
+  switch (field.kind) {
+    case "name":
+      return z
+        .string()
+        .min(1)
+        .max(field.longest ?? 128);
+    case "text": {
+      const text = z.string().max(field.longest);
+      if (field.default === undefined) return text.min(1);
+      return (field.default === "" ? text : text.min(1)).default(field.default);
+    }
+    case "choice":
+      return field.default === undefined ? z.enum(field.choices) : z.enum(field.choices).default(field.default);
+    case "count": {
+      const count = z.int().min(1).max(field.most);
+      return field.default === undefined ? count : count.default(field.default);
+    }
+  }
+}
+
+/** Tools that are more than one operation, or less; `fixtures/tool-reasons.ts` has the reason of each. */
+const handWrittenTools = (open: OpenDesk): readonly Tool[] => [
   defineTool({
     name: "list_agents",
     description: "The agents of the fleet: name, model, tools, and how many sessions each has by state.",
@@ -70,22 +122,6 @@ const lookers = (open: OpenDesk): readonly Tool[] => [
     input: z.strictObject({ agent: name }),
     ...LOOKS,
     run: async ({ agent }, { session: here }) => (await open(here)).agentStatus(agent),
-  }),
-  defineTool({
-    name: "list_sessions",
-    description: "Sessions, newest first; of one agent, or in one state, where given.",
-    input: z.strictObject({ agent: name.optional(), state: state.optional(), most }),
-    ...OWN,
-    run: async ({ agent = null, state: wanted = null, most: count }, { session: here }) =>
-      (await open(here)).listSessions({ agent, state: wanted, most: count }),
-  }),
-  defineTool({
-    name: "list_schedules",
-    description:
-      "What fires by itself: each schedule with its state, its times, its agent, whose it is, when it is due next and how the last one ended.",
-    input: z.strictObject({ most }),
-    ...OWN,
-    run: async ({ most: count }, { session: here }) => (await open(here)).listSchedules(count),
   }),
   defineTool({
     name: "session_events",
@@ -114,49 +150,12 @@ const lookers = (open: OpenDesk): readonly Tool[] => [
     run: async (_, { session: here }) => (await open(here)).systemHealth(),
   }),
   defineTool({
-    name: "list_approvals",
-    description: "Questions that wait for a person, oldest first, and whether this operator may answer them.",
-    input: z.strictObject({ most }),
-    ...LOOKS,
-    run: async ({ most: count }, { session: here }) => (await open(here)).listApprovals(count),
-  }),
-];
-
-const actors = (open: OpenDesk): readonly Tool[] => [
-  defineTool({
     name: "run_agent",
     description: "Runs one turn of an agent in a session of its own, on the operator's behalf, and tells what came of it.",
     input: z.strictObject({ agent: name, input: z.string().min(1).max(20_000) }),
-    repeat: "idempotent",
-    effects: ["execute"],
+    ...ACTS,
     resource: ({ agent }) => ({ type: "Agent", id: agent }),
     resourceTypes: ["Agent"],
     run: async (order, call) => (await open(call.session)).runAgent(order, call),
-  }),
-  defineTool({
-    name: "cancel_turn",
-    description: "Cancels the turn that is in progress in a session.",
-    input: z.strictObject({ session, reason: z.string().max(500).default("") }),
-    repeat: "idempotent",
-    effects: ["execute"],
-    labels: [],
-    resource: ({ session: id }) => ({ type: "Session", id }),
-    run: async (order, call) => (await open(call.session)).cancelTurn(order, call),
-  }),
-  defineTool({
-    name: "set_breaker",
-    description:
-      "Opens or closes the breaker of a tool, model or MCP server (tool:NAME, model:PROVIDER/NAME, mcp:SERVER): while it is open, nothing calls it.",
-    input: z.strictObject({
-      breaker: z.string().min(1).max(200),
-      to: z.enum(["open", "closed"]),
-      minutes: z.int().min(1).max(10_080).optional().describe("How long it stays open; until it is closed unless given"),
-      reason: z.string().max(500).default(""),
-    }),
-    repeat: "idempotent",
-    effects: ["execute"],
-    labels: [],
-    resource: ({ breaker }) => ({ type: "Breaker", id: breaker }),
-    run: async ({ minutes = null, ...change }, call) => (await open(call.session)).setBreaker({ ...change, minutes }, call),
   }),
 ];

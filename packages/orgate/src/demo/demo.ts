@@ -96,7 +96,7 @@ const holds = (t: DemoResult): boolean =>
 function prepare({ project }: Stage): void {
   const left = new Set([".orgate", "effects.jsonl", "model-calls.jsonl", "reports", ".home"]); // by a server that runs on it
   cpSync(exampleFolder(), project, { recursive: true, filter: (path) => !left.has(basename(path)) });
-  // the agent's module says `from "orgate"`: in the copy, that is whoever runs this
+  // the agent's module says `from "orgate"`: in the copy, that is the program that runs this
   mkdirSync(join(project, "node_modules"), { recursive: true });
   symlinkSync(packageFolder(), join(project, "node_modules", "orgate"), "junction");
 }

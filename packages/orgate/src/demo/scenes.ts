@@ -24,7 +24,7 @@ export async function workScene(stage: Stage): Promise<{ readonly session: Sessi
   return looking(stage, (look) => {
     const session = [...look.records.streams()].find((s): s is SessionId => s.startsWith("s_"));
     const asked = session === undefined ? undefined : eventsOf(look, session).find((event) => event.kind === "approval.asked");
-    if (session === undefined || asked === undefined) throw new Error("the run left no question");
+    if (session === undefined || asked === undefined) throw new Error("the run left no approval request");
     return { session, approval: asked.approval };
   });
 }

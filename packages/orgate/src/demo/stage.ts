@@ -31,7 +31,7 @@ export type Stage = Readonly<{
 
 const SCENE_MS = 900;
 const LINE_MS = 170;
-/** From here on nothing waits for its reader: on a slow machine the story is told in time, too. */
+/** From here on nothing waits for its reader: a slow machine finishes the story in time, too. */
 const UNHURRIED_MS = 10_000;
 
 export function stageOf(folder: string, screen: Screen, given: Given): Stage {

@@ -7,7 +7,7 @@ const QUIET_MS = 60;
 
 export type FolderWatch = Readonly<{ close(): void }>;
 
-/** `only`: what lies right in the folder, where its name is one of these; nothing below it is looked at. */
+/** `only`: watches files of these names directly in the folder, and nothing below it. */
 export function watchFolder(folder: string, changed: () => void, only: ((name: string) => boolean) | null = null): FolderWatch {
   const watchers = new Map<string, FSWatcher>();
   let timer: ReturnType<typeof setTimeout> | null = null;

@@ -39,7 +39,7 @@ export type ProjectFiles = Readonly<{
   /** The one path, from the project's folder, that this one leads to. `.` is the folder itself. */
   locate(path: string, to: "read" | "write"): LocatedPath;
   read(path: string, maxBytes: number): FileContent;
-  /** Files below a folder, by name, without links and what may not be read. What is protected is looked at once, at the beginning. */
+  /** Files below a folder, by name, without links and unreadable ones. Protected paths are surveyed once, at the beginning. */
   below(path: string, skip: (name: string) => boolean): Generator<ListedFile>;
   /** `change` gets what is there, null for no file, and says what is to be. */
   replace(path: string, maxBytes: number, change: (before: Uint8Array | null) => Uint8Array): void;
@@ -53,7 +53,7 @@ const O_PATH = 0o10000000;
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const IS_LINUX = process.platform === "linux";
 
-/** A folder that is held open. Elsewhere than on Linux it can only be named, and its name looked at again. */
+/** A folder that is held open. Outside Linux it can only be named, and its name is checked again. */
 type Folder = Readonly<{
   fd: number | null;
   path: string /** The name of something in it, by which no exchange is noticed too late. */;

@@ -24,7 +24,7 @@ export function readBytes(file: string, maxBytes: number): Uint8Array {
 
 class Unfit extends Error {}
 
-/** A pipe has no end until somebody writes to it, and to open a device may do something: looked at first, and again once it is open. */
+/** A pipe has no end until somebody writes to it, and opening a device may have effects: the kind is checked first, and again once it is open. */
 function readRegular(file: string, maxBytes: number): Uint8Array {
   mustFit(statSync(file), maxBytes);
   const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK); // exchanged for a pipe meanwhile, it must not hang here

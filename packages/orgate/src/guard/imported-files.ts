@@ -15,7 +15,7 @@ const TRIED = [".js", ".json", ".node"];
 const MAX_BYTES = 4 * 1_048_576;
 
 /**
- * Import, export … from, import(), require(), workers, and addresses of other code (T-11: what they are for, a worker or a program, is told elsewhere), with
+ * Import, export … from, import(), require(), workers, and URLs of other code (T-11: another module decides whether they are a worker or a program), with
  * their text as a constant.
  */
 const SPECIFIER =

@@ -51,7 +51,7 @@ export const THROW_FAULT: OnLoadFault = (fault) => {
   throw fault;
 };
 
-/** Null where a fault stopped it, which was told. */
+/** Null where a fault stopped it, which was reported. */
 export async function reportFault<T>(work: () => Promise<T>, trouble: OnLoadFault): Promise<T | null> {
   try {
     return await work();
@@ -81,7 +81,7 @@ const globbed = (root: string, pattern: string): readonly string[] =>
 /** Packages that a project's modules may import without installing them: this one, and the schema library of its documentation. */
 const OWN = new Set(["orgate", "orgate/server", "@orgate/core", "@orgate/symbi", "zod"]);
 
-/** A-2 a project's own copy comes first; where there is none, the one that runs is used. */
+/** A-2 a project's own copy comes first; without one, the copy that runs is used. */
 const withOwnPackages: ResolveHookSync = (specifier, context, next) => {
   try {
     return next(specifier, context);
@@ -94,7 +94,7 @@ const withOwnPackages: ResolveHookSync = (specifier, context, next) => {
 const guardedRoots = new Map<string, readonly string[]>();
 
 /**
- * T-11 a file of the project is loaded only from a protected place, whoever imports it and whenever: what tools can write is never run in
+ * T-11 a file of the project is loaded only from a protected place, whichever module imports it and whenever: a file that tools can write is never run in
  * this process. Imports that are followed are protected; this refuses the others.
  */
 const fromProtectedPlaces: ResolveHookSync = (specifier, context, next) => {

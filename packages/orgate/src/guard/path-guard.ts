@@ -43,11 +43,11 @@ export type PathVerdict = Readonly<{ kind: "free"; real: string } | { kind: "pro
 
 export type PathGuard = Readonly<{
   judge(path: string): PathVerdict;
-  /** The same, for many paths: what is protected is looked at now, and not again for each. */
+  /** The same, for many paths: protected paths are surveyed now, and not again for each. */
   survey(): (path: string) => PathVerdict;
   /** Everything that is protected, there or not, with where links in it lead. */
   places(): readonly string[];
-  /** A protected file that has a second name somewhere, told in words; null when there is none. The journal's own files are not looked at. */
+  /** A protected file that has a second name somewhere, in words; null when there is none. The journal's own files are not checked. */
   alias(): string | null;
   /** Replaces what a file holds, or makes it; the folder it lies in must be there. */
   write(path: string, content: string | Uint8Array): void;
@@ -67,7 +67,7 @@ export function pathGuard(options: PathGuardOptions): PathGuard {
   const root = realpathSync(options.root);
   const own = options.places?.map((name) => join(root, name)) ?? null;
   const also = options.also.map((path) => resolve(root, path));
-  /** Looked at each time: what modules import changes while their author works on them. */
+  /** Surveyed each time: the imports of modules change while their author works on them. */
   const placesNow = (): readonly string[] => [...(own ?? findProtectedPlaces(root)), ...also];
 
   const judge = (path: string): PathVerdict => survey()(path);
@@ -151,7 +151,7 @@ function findAlias(root: string, places: readonly string[]): string | null {
 /** `isUsual`: the project's usual protected places, with the names and patterns that belong to them. */
 type Surveying = Readonly<{ root: string; places: readonly string[]; isUsual: boolean }>;
 
-/** By name and by what lies there: each place is looked at once, each path then by what it is called and is. */
+/** By name and by file identity: each protected place is read once, and each path compared with both. */
 function surveyPlaces({ root, places, isUsual }: Surveying): (real: string) => string | null {
   const patterns = isUsual ? namePatterns(root) : [];
   const label = (place: string): string => labelIn(root, place);

@@ -65,7 +65,7 @@ export const NEVER_READ: readonly string[] = [
   "orgate.toml",
 ];
 
-/** Wherever they lie: whoever works in a folder that holds one runs what it says. */
+/** Wherever they lie: a person who works in a folder that holds one runs what it says. */
 export const PROTECTED_NAMES: ReadonlySet<string> = new Set([".git", "node_modules"]);
 
 /** A glob by the folder that it looks into. One that looks into every folder names the project's own; one for names in that folder none. */
@@ -110,7 +110,7 @@ export const isProtectedBy = (places: readonly string[], path: string): boolean 
   places.some((place) => path === place || isBelow(path, place));
 
 const UNWALKED = new Set([".orgate", "node_modules", ".git", ".yarn"]);
-/** Whether what lies in a place is looked at one by one: others are too large, and are protected as a whole. */
+/** Whether the files in a place are listed one by one: other places are too large, and are protected as a whole. */
 export const isWalked = (place: string): boolean =>
   !UNWALKED.has(place.slice(place.lastIndexOf(sep) + 1)) && !ownPackages().includes(place);
 

@@ -32,7 +32,7 @@ export type NewAccess = Readonly<{
   note: string;
   by: Principal;
 }>;
-/** `token` is what its owner shows; nobody can tell it again. */
+/** `token` is shown to its owner once; it cannot be recovered. */
 export type IssuedAccess = Readonly<{ access: Access; token: string }>;
 
 export type AccessStore = Readonly<{

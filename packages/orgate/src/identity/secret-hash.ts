@@ -2,7 +2,7 @@
  * Secrets that stand for people: 256 random bits, shown once, of which a salted hash is kept.
  *
  * W-10 of a secret only a hash with a salt of its own is kept, and compared in constant time; a kept text of any other form fits nothing.
- * W-10 the check is cheap: nobody can guess 256 random bits, however fast, and a dear check lets whoever shows wrong keys use up the
+ * W-10 the check is cheap: nobody can guess 256 random bits, however fast, and with a slow check a caller with wrong keys could use up the
  *      processor. Earlier versions kept scrypt; those hashes still count.
  */
 import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";

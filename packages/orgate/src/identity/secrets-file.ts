@@ -1,5 +1,5 @@
 /**
- * Secrets of a project, in one encrypted file. The key is made from a passphrase by scrypt (128 MiB, so that guessing is dear) and never kept;
+ * Secrets of a project, in one encrypted file. The key is made from a passphrase by scrypt (128 MiB, so that guessing is expensive) and never stored;
  * names and values are sealed together, so the file tells neither.
  *
  * T-22 a store opens with its own passphrase only; what was changed in it, or made weaker, does not open; it is replaced whole, by rename. Two who

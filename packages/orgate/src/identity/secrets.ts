@@ -6,22 +6,20 @@
 import { statSync } from "node:fs";
 import { FaultError } from "@orgate/core";
 import { errorMessage } from "@orgate/core/vocab";
+import type { AskHidden } from "@orgate/shell/terminal";
 import type { SecretsPort } from "@orgate/toolclad";
 import { readTextFile } from "../files/text-file.ts";
 import type { Env } from "../node/env.ts";
 import type { SecretStore, Secrets } from "./secrets-file.ts";
 
-/** Asks a person, without showing what is typed; null: there is nobody to ask. */
-export type AskHidden = ((question: string) => Promise<string>) | null;
-
-/** Values by name; throws with what to do when one is not there. */
+/** Values by name; throws, with a remedy, when one is missing. */
 export type { SecretsPort } from "@orgate/toolclad";
 
 export const PASSPHRASE = "ORGATE_SECRETS_PASSPHRASE";
 export const KEY_FILE = "ORGATE_SECRETS_KEY_FILE";
 const LEAST = 8;
 
-/** Undefined: there is none of that name. */
+/** Undefined if there is no secret of that name. */
 export type SecretsReader = SecretsPort & Readonly<{ find(name: string): Promise<string | undefined> }>;
 
 export function openSecrets(store: SecretStore, env: Env, ask: AskHidden): SecretsReader {

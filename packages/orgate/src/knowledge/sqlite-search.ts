@@ -1,5 +1,5 @@
 /**
- * How knowledge is found. N-11 isolation is in the query: every word that is sought carries the number of a realm that whoever asks may look into, vectors
+ * Search in the knowledge store. N-11 isolation is in the query: every search term carries the number of a realm that the caller may read, vectors
  * are sought in those partitions alone, and the rows are taken from those realms only.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -22,7 +22,7 @@ export function toIndexWords(realm: number, text: string): string {
 const LONGEST_WORD = 64;
 const MOST_SOUGHT = 32;
 /**
- * N-3 the rarest words are sought first, and ranked are no more rows than so many: a word that everything has says nothing. Where none of those fits, the
+ * N-3 the rarest words are searched first, and only a bounded number of rows is ranked: a word that every item has says nothing. Where none of those fits, the
  * rarest of the others is sought, and of the items that have it the newest are taken: as the index has them, unranked, until there are enough.
  */
 const MOST_ROWS = 600;
@@ -32,13 +32,13 @@ const MINE = "i.superseded_by IS NULL AND i.realm IN (:r0, :r1, :r2)";
 const AT = "i.directory = :path";
 const BELOW = "(i.directory = :path OR (i.directory >= :path || '/' AND i.directory < :path || '0'))";
 
-/** N-9 whether it holds is looked at before there are enough of them. */
+/** N-9 validity is checked before the result is cut to its limit. */
 const having = (where: string): string =>
   `SELECT ${COLUMNS} FROM item_words w CROSS JOIN items i ON i.n = w.rowid WHERE item_words MATCH :match AND ${MINE} AND ${NOW} ${where}`;
 const ranking = (where: string): string => `${having(where)} ORDER BY w.rank LIMIT ${CANDIDATES}`;
 const newest = (where: string): string => `${having(where)} ORDER BY w.rowid DESC LIMIT ${CANDIDATES}`;
 
-/** Published so that their plans can be looked at. */
+/** Exported so that tests can check their query plans. */
 export const KNOWLEDGE_SQL = Object.freeze({
   anywhere: ranking(""),
   at: ranking(`AND ${AT}`),

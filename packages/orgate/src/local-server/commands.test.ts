@@ -6,6 +6,7 @@ import {
   APPROVAL_COMMANDS,
   CONVERSATION_COMMANDS,
   FLEET_COMMANDS,
+  OPERATION_COMMANDS,
   ORCHESTRATE_COMMANDS,
   RECORD_COMMANDS,
   SESSION_COMMANDS,
@@ -63,7 +64,7 @@ test("S-20 talking: an agent is chosen, started, asked, told; what it is shown i
   await does("which", /You said: which[\s\S]*@desk · offline\/spare/);
   await does("/model nobody", "there is no such model: offline/desk, offline/spare");
   await does("/model desk", "from the next turn on: offline/desk");
-  await does("/clear", /begins anew: \d+ tokens of before/);
+  await does("/clear", /begins again: the model no longer sees \d+ tokens of before/);
   await does("/history", "all of this conversation stands above");
   await does("/ask other one", /── other ──[\s\S]*You said: one/);
   at.keys("-l", "@other two");
@@ -143,7 +144,16 @@ test("S-20 S-3 the fleet and what belongs to it: live, halted, let go on, its to
   await at.sees(/other is halted by \S+ \(too fast\): it hears this when it goes on/);
   await does("/resume-agent other slow enough", /nothing is halted any more[\s\S]*You said: hello/);
   await does("/halt tool look wrong place", "halted tool:look");
+  await does("/halts", /tool:look +\S+ +wrong place/);
   await does("/resume-work tool look mended", "nothing is halted any more");
+  await does("/halts", "there are none");
+  await does("/breakers", "there are none");
+  await does("/breakers open tool:look it fails", "tool:look is open");
+  await does("/breakers", /tool:look +open +\d+ +- +\S+ +it fails/);
+  await does("/breakers close tool:look", "`/breakers close BREAKER REASON`");
+  await does("/breakers close tool:look it works", "tool:look is closed");
+  await does("/breakers open tool:lok x", "✗");
+  await does("/dead-letters", "there are none");
   await does("/theme mauve", "there are: colour, contrast, plain");
   await does("/theme plain", "the theme is plain");
   await does("/attach nowhere", "no address of a server");
@@ -238,6 +248,7 @@ test("S-20 S-3 every command was gone through; the last one leaves, with a word 
     ...ORCHESTRATE_COMMANDS,
     ...APPROVAL_COMMANDS,
     ...RECORD_COMMANDS,
+    ...OPERATION_COMMANDS,
   ].map(({ name }) => name);
   expect(own.filter((name) => !used.has(name))).toEqual([]);
   at.keys("C-u");

@@ -9,9 +9,8 @@ import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import { errorMessage, FaultError } from "@orgate/core/vocab";
 import { connectTo, type ServerConnection } from "@orgate/shell";
-import type { Given, Screen } from "@orgate/shell/terminal";
+import type { AskHidden, Given, Screen } from "@orgate/shell/terminal";
 import { visibleLines } from "@orgate/shell/terminal";
-import type { AskHidden } from "../identity/secrets.ts";
 import { type FromServer, type LocalServerSetup, type ToServer, toGivenText } from "./local-server-frames.ts";
 
 export type CommandOutput = Readonly<{ code: number; text: string }>;

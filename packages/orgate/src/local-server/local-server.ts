@@ -4,11 +4,10 @@
  */
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type { Given, Screen } from "@orgate/shell/terminal";
+import type { AskHidden, Given, Screen } from "@orgate/shell/terminal";
 import { shorten, visible } from "@orgate/shell/terminal";
 import { personOf, projectOf } from "../cli/commands/project/project.ts";
 import { openServing } from "../cli/commands/project/serving.ts";
-import type { AskHidden } from "../identity/secrets.ts";
 import type { Log } from "../operations/logs.ts";
 import { loadRunnableProject } from "../project/load.ts";
 import type { Identity } from "../server/identity/auth.ts";
@@ -43,7 +42,7 @@ export async function startLocalServer(given: Given, screen: Screen, ask: AskHid
 }
 
 const MOST_SAID = 500;
-/** S-22 what goes wrong in a server of one's own is said beside the conversation, in one line for a person: what, why, and what it is about. */
+/** S-22 errors of a local server appear beside the conversation, in one line for a person: what happened, why, and where. */
 export const logAside =
   (say: (line: string) => void): Log =>
   (level, what, { error = "", ...about } = {}) => {

@@ -137,7 +137,7 @@ function personProvider(
   };
 }
 
-/** Whoever signs in, and how they come back: the parameters of the address that they were sent to. */
+/** Asks a person to sign in, and returns the parameters of the address that they were redirected to. */
 export type Authorize = (url: URL) => Promise<URLSearchParams>;
 
 /** A new registration each time, unless the entry has one: the way back is another. */
@@ -184,7 +184,7 @@ async function signInAnew(
   await transport.finishAuth(back);
 }
 
-/** As far as the first thing that it wants a sign-in for; the connection that was told so. */
+/** Runs up to the first request that needs a sign-in; returns the connection that was refused. */
 async function knock(sdk: Sdk, open: () => StreamableHTTPClientTransport): Promise<StreamableHTTPClientTransport> {
   const tryEra = async (era: ProtocolEra): Promise<StreamableHTTPClientTransport> => {
     const transport = open();

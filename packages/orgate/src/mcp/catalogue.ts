@@ -47,14 +47,14 @@ const listed = z.looseObject({
   annotations: object.optional(),
 });
 
-/** Untrusted JSON of `tools/list` to a catalogue, by name; a string says why there is none. */
+/** Untrusted JSON of `tools/list` to a catalogue, by name; a string is the reason for a refusal. */
 export function parseCatalogue(server: string, tools: readonly unknown[]): Catalogue | string {
   if (tools.length > MAX_TOOLS) return `it offers ${tools.length} tools, and ${MAX_TOOLS} are the most`;
   const offered: OfferedTool[] = [];
   for (const [i, one] of tools.entries()) {
     const read = listed.safeParse(one);
     if (!read.success)
-      return `its tool ${i + 1} is none: ${read.error.issues[0]?.path.join(".") ?? ""}: ${read.error.issues[0]?.message ?? ""}`;
+      return `its tool ${i + 1} is invalid: ${read.error.issues[0]?.path.join(".") ?? ""}: ${read.error.issues[0]?.message ?? ""}`;
     const { name, title, description = title ?? "", inputSchema, outputSchema = null, annotations = {} } = read.data;
     offered.push({ name: name.toWellFormed(), description: description.toWellFormed(), inputSchema, outputSchema, hints: annotations });
   }

@@ -1,7 +1,7 @@
 /**
  * One connection to one MCP server, over the official client, which is loaded with the first of them.
  *
- * T-35 A server asks for nothing: requests of its own (a model's words, a person's answer) are refused; it is told the project's folder only
+ * T-35 A server asks for nothing: requests of its own (a model's words, a person's answer) are refused; it learns the project's folder only
  *      where its entry says so.
  * T-35 A call that a server answers with questions of its own (revision 2026-07-28) goes on with them declined and its state unchanged, a
  *      bounded number of times; a question that cannot be declined ends the call as failed.
@@ -18,7 +18,7 @@ import type { Launch, McpServer } from "./config.ts";
 import { MAX_MESSAGE_BYTES, type McpReach, serverFetch } from "./fetch.ts";
 import { type ProtocolEra, versionOptions } from "./protocol-versions.ts";
 
-/** Longer than any call may take: whoever calls has a deadline, and says when it is over. */
+/** Longer than any call may take: the caller has a deadline, and says when it is over. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 const STDERR_CHARS = 2_000;
 
@@ -100,7 +100,7 @@ export async function connectMcp({ server, launch, settings, hooks, era, signal 
     await client.close().catch(() => {});
     throw withWords(error, lastWords());
   }
-  // since 2026-07-28 whoever wants to hear of changes says so
+  // since 2026-07-28 a client must ask to hear of changes
   if (client.getProtocolEra() === "modern" && client.getServerCapabilities()?.tools?.listChanged === true)
     await client.listen({ toolsListChanged: true }, { timeout: server.connectMs, signal }).catch(() => {});
   return {

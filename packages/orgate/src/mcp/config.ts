@@ -85,7 +85,7 @@ export type McpServer = Readonly<{
   digest: Digest;
   transport: McpTransport;
   tools: Readonly<Record<string, ToolOverride>>;
-  /** Whether it is told where the project lies, when it asks. */
+  /** Whether it gets the project's folder when it asks. */
   roots: boolean;
   /** How long starting it and reading its catalogue may take. */
   connectMs: number;
@@ -140,7 +140,7 @@ const own = z
     roots: z.boolean().default(false),
     connectMs: z.int().min(100).max(600_000).default(20_000),
     idleMs: z.int().min(0).max(86_400_000).default(300_000),
-    /** Plain http to another machine: whoever is on the way reads and changes it. */
+    /** Plain http to another machine: anybody on the way can read and change it. */
     insecure: z.boolean().default(false),
   })
   .prefault({});
@@ -223,7 +223,7 @@ function transportOf(entry: JsonObject, insecure: boolean, auth: McpAuth): McpTr
   return findAddressProblem(url, insecure) ?? { kind: "http", url, headers, auth, insecure };
 }
 
-/** Of an address with variables only what is written can be judged; the rest is looked at once they are known. */
+/** An address with variables is judged by its fixed parts; the rest is checked once they are known. */
 export function findAddressProblem(url: string, insecure: boolean): string | null {
   const plain = url.replaceAll(VARIABLE, "x");
   const parsed = URL.canParse(plain) ? new URL(plain) : null;

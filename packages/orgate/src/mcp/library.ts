@@ -20,7 +20,7 @@ export type { Catalogue as McpCatalogue, CatalogueDifference as McpDifference } 
 export type McpSettings = Readonly<{
   /** Where `${VAR}` of entries comes from; `process.env` unless given. */
   env?: Env;
-  /** The folder that a server with `orgate.roots` is told; the working folder unless given. */
+  /** The folder that a server with `orgate.roots` gets; the working folder by default. */
   folder?: string;
 }>;
 

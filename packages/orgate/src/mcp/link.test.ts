@@ -133,7 +133,10 @@ describe("what was accepted", () => {
     writeFileSync(file, JSON.stringify({ tools: [], nextCursor: "again" }));
     expect(await call(s.link({}, accepted), "look")).toMatchObject({ kind: "refused", reason: expect.stringContaining("does not end") });
     writeFileSync(file, JSON.stringify({ tools: [{ name: 7 }] }));
-    expect(await call(s.link({}, accepted), "look")).toMatchObject({ kind: "refused", reason: expect.stringContaining("tool 1 is none") });
+    expect(await call(s.link({}, accepted), "look")).toMatchObject({
+      kind: "refused",
+      reason: expect.stringContaining("tool 1 is invalid"),
+    });
     expect(s.heard().some((line) => line.startsWith("call"))).toBe(false);
   });
 });

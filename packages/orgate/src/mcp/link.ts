@@ -275,7 +275,7 @@ class Link {
 }
 
 const TWICE = "twice";
-/** T-32 of a name that is offered more than once nobody can tell which one would be called: it is none that was accepted. */
+/** T-32 a name that is offered more than once is ambiguous: it counts as not accepted. */
 function digestsByName({ tools }: Catalogue, hash: Hash): ReadonlyMap<string, Digest | typeof TWICE> {
   const seen = new Map<string, Digest | typeof TWICE>();
   for (const tool of tools) seen.set(tool.name, seen.has(tool.name) ? TWICE : offeredDigest(tool, hash));

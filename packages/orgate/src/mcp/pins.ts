@@ -1,6 +1,6 @@
 /**
- * Accepted catalogues, as files beside the journal: `mcp/SERVER-DIGEST.json`. Which of them counts is told by the journal's `trust` stream,
- * whose digest is that of everything in the file: a file that was changed is none.
+ * Accepted catalogues, as files beside the journal: `mcp/SERVER-DIGEST.json`. The journal's `trust` stream says which of them counts;
+ * its digest covers everything in the file: a changed file does not count.
  */
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -3,6 +3,6 @@ export type ProtocolEra = "newest" | "earlier";
 /** How long a server may take to say that it does not understand. */
 const PROBE_MS = 5_000;
 
-/** Options of a client that say what it speaks: the same for whoever calls and whoever signs in, since a server may know nothing else. */
+/** Options of a client that name its protocol versions: the same for calls and for sign-ins, since a server may know no other. */
 export const versionOptions = (era: ProtocolEra) =>
   era === "newest" ? { versionNegotiation: { mode: "auto" as const, probe: { timeoutMs: PROBE_MS } } } : {};

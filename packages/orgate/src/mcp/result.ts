@@ -1,7 +1,7 @@
 /**
  * The answer of an MCP tool as JSON for the journal and the model.
  *
- * T-38 Text is kept, structured content is kept as it is, pictures, sounds and files are told by kind, size and digest; nothing is larger than
+ * T-38 Text is kept, structured content is kept as it is, images, sounds and files are described by kind, size and digest; nothing is larger than
  *      its limit; `isError` is a failure that the tool itself returned.
  */
 import { createHash } from "node:crypto";
@@ -22,7 +22,7 @@ export type McpAnswer = Readonly<{ output: Json; isError: boolean; truncated: bo
 /** A string says why it is no answer. */
 export function readMcpAnswer(raw: unknown, maxBytes: number, hide: (text: string) => string): McpAnswer | string {
   const read = result.safeParse(raw);
-  if (!read.success) return `its answer is none: ${read.error.issues[0]?.message ?? ""}`;
+  if (!read.success) return `its answer is invalid: ${read.error.issues[0]?.message ?? ""}`;
   const { content, structuredContent, isError } = read.data;
   const text = hide(content.map(blockText).join("\n").toWellFormed());
   if (structuredContent === undefined || isError) {
@@ -71,7 +71,7 @@ function resourceText(given: unknown): string {
   return typeof text === "string" ? `[${name}]\n${text}` : bytesText(name, textOf(at("mimeType")), textOf(at("blob")));
 }
 
-/** Never the bytes: they are told by what they are, so that a person can ask for them and see that they are the same. */
+/** Never the bytes: a description, so that a person can ask for them and compare. */
 function bytesText(what: string, mimeType: string, base64: string): string {
   const bytes = Buffer.from(base64, "base64");
   const digest = createHash("sha256").update(bytes).digest("hex").slice(0, 16);

@@ -19,7 +19,7 @@ const MAX_OUTPUT = 1024 * 1024;
 const MAX_NOTES = 100;
 const NOTE_TEXT = 500;
 
-/** A string says why it is none. */
+/** A string is the reason why it cannot be used. */
 export function mcpTool(reading: CatalogueEntry & UsableTool, link: McpLink): Tool | string {
   const { offered, digest, name, description, inputSchema, outputSchema } = reading;
   const { server } = link;
@@ -73,7 +73,7 @@ function withOutput(define: (output: UsableTool["outputSchema"]) => Tool, schema
   }
 }
 
-/** T-9 how it ended, in a word, for whoever reads the evidence. */
+/** T-9 how it ended, in a word, for readers of the evidence. */
 function statusOf(ran: InvocationResult): string {
   if (ran.kind !== "answered") return ran.kind;
   return ran.isError ? "error" : ran.truncated ? "answered, cut" : "answered";
@@ -99,7 +99,7 @@ function outputOf(ran: InvocationResult): Json {
   }
 }
 
-/** Progress becomes notes, so many and no more: a server cannot fill the journal with it. */
+/** Progress becomes notes, up to a limit: a server cannot fill the journal with it. */
 function optionsOf(context: ToolContext): CallOptions {
   let left = MAX_NOTES;
   const note = (name: string, value: Json): void => {

@@ -25,7 +25,7 @@ export type AnswerWay = "native" | "alone" | "call";
 export type AnswerWays = Readonly<{
   tools: "native" | "prompted" | "none";
   answers: AnswerWay;
-  /** A tool that whoever is below may add for the answer, whatever else is called so: an agent with such a tool answers by a call of ours. */
+  /** A tool that a package may add for the answer, whatever other tool has the name: an agent with such a tool answers by a call of ours. */
   answerTool: string | null;
 }>;
 export const NATIVE: AnswerWays = { tools: "native", answers: "native", answerTool: null };
@@ -101,7 +101,7 @@ const LOOSE =
   );
 const FORMATS = "date-time time date duration email hostname ipv4 ipv6 uuid".split(" ");
 
-/** Told to the package by the name that it knows its options by. */
+/** The package knows its options by this name. */
 export function toStrictSchema(key: string | null, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const { responseFormat, providerOptions } = options;
   if (key === null || responseFormat?.type !== "json" || responseFormat.schema === undefined) return options;

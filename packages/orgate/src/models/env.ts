@@ -12,7 +12,7 @@ export type ModelSettings = (name: string) => Setting | null;
 
 const MAX_BYTES = 256 * 1024;
 
-/** M-9 the process's environment wins over the project's `.env`; an unreadable `.env` is said, a missing one is none. */
+/** M-9 the process's environment wins over the project's `.env`; an unreadable `.env` is reported, a missing one is fine. */
 export function readModelSettings(env: Env, folder: string | null): ModelSettings {
   const file = folder === null ? {} : readDotEnv(folder);
   return (name) => {

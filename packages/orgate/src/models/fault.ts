@@ -140,7 +140,7 @@ function refusal(error: APICallError, seen: FaultContext): ModelTrouble {
   };
 }
 
-/** An error that came as part of the stream. Told by the mark that the packages set: to import their own test would load all of them. */
+/** An error that came as part of the stream. Recognised by the mark that the packages set: importing their own test would load all of them. */
 type Announced = Readonly<{ message: string; statusCode?: number; isRetryable?: boolean }>;
 const ANNOUNCED = Symbol.for("vercel.ai.providerStreamError");
 const isAnnounced = (error: unknown): error is Announced => typeof error === "object" && error !== null && ANNOUNCED in error;

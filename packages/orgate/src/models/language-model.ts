@@ -193,7 +193,7 @@ const isOpening = (piece: unknown): boolean => kindOf(piece) === "stream-start";
 const isAnswer = (piece: unknown): boolean => !["stream-start", "error", "raw", "ping"].includes(kindOf(piece));
 const kindOf = (piece: unknown): string => (typeof piece === "object" && piece !== null && "type" in piece ? String(piece.type) : "");
 
-/** Untrusted: whoever wrote it may have written it in JavaScript. */
+/** Untrusted: its author may have written it in JavaScript. */
 function speakerOf(model: unknown, id: string): Speaker {
   const given = typeof model === "object" && model !== null ? (model as Partial<Speaker>) : {};
   if (typeof given.doStream !== "function" && typeof given.doGenerate !== "function") throw refused(id, "it is no language model");

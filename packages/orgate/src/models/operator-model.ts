@@ -1,4 +1,4 @@
-/** Proposes one call, which a person has written down, and then says what came of it. What it proposes is decided like any proposal. */
+/** Proposes one call that a person has written down, and then reports its result. The proposal is decided like any other. */
 import type { JsonObject, Model, ModelReply } from "@orgate/core";
 
 export const OPERATOR = "offline/operator";

@@ -149,7 +149,7 @@ function toResult({ wireId, tool, text, isError }: Extract<Message, { role: "too
   };
 }
 
-/** The same for the same id, in a call and in its result, whoever sends it and whenever. */
+/** The same for the same id, in a call and in its result, in every process and at any time. */
 const idOn = ({ callIds }: Wire, id: string): string =>
   callIds === null || callIds.test(id) ? id : `orgate_${createHash("sha256").update(id).digest("hex").slice(0, 24)}`;
 

@@ -1,7 +1,7 @@
 /**
  * The providers there are, by the first word of `provider/name`. A provider's package is loaded when its first request is made, and not before.
  *
- * M-9 A key of the process's environment is not sent to an address that only the project's `.env` names: whoever writes the project would get it.
+ * M-9 A key of the process's environment is not sent to an address that only the project's `.env` names: the project's author would get it.
  * Rules: M-3, M-16, M-17.
  */
 import { createHmac } from "node:crypto";
@@ -47,7 +47,7 @@ type Provider = Readonly<{
   /** The name that its package knows the option by which says whether a schema is followed to the letter; null: it has none. */
   strict: string | null;
   about: string;
-  /** Where its package would ask for more than it was told to. */
+  /** Where its package would ask for more than it was set to. */
   within?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
   make(ready: Ready, fetch: typeof globalThis.fetch): Promise<AnyLanguageModel>;
 }>;
@@ -221,7 +221,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
 };
 
-/** The package adds the budget for thinking to what it is told; and who thinks cannot be made to call. */
+/** The package adds the thinking budget to the limit that it gets; and a thinking model cannot be forced to call. */
 function thinkingIncluded(given: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   const thinks = thinkingKind.safeParse(given.providerOptions?.anthropic).success;
   const options: LanguageModelV4CallOptions =

@@ -60,7 +60,7 @@ export const listOf =
     return null;
   };
 
-/** An object with these fields and no other: a misspelt option would be an option that is not there. */
+/** An object with these fields and no other: a misspelt option would silently have no effect. */
 export const objectOf =
   (fields: Readonly<Record<string, ArgumentCheck>>, hint: string): ArgumentCheck =>
   (value, at) => {

@@ -18,7 +18,7 @@ import { type Digest, digest, type Hash, keyId } from "@orgate/core/vocab";
 
 export const sha256: Hash = (text) => digest(hash("sha256", text, "hex"));
 
-/** Addresses of blobs: whoever lacks the project's key cannot tell from an address what is stored under it. */
+/** Addresses of blobs: without the project's key nobody can derive from an address what is stored under it. */
 export const hmacSha256 = (key: Uint8Array, text: string): Digest => digest(createHmac("sha256", key).update(text).digest("hex"));
 
 const PUBLIC_KEY = /^ed25519:([A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=)$/;

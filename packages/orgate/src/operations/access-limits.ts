@@ -110,6 +110,6 @@ function lookedAt({ on, agent, session, id, tool, requester }: Act): Viewed | nu
 export function policyRefusal(gate: Pick<Gate, "decideFor">, user: string, act: Act): string | null {
   if (act.kind === "list" && act.on === "listing") return null;
   const asked = userActFor(act);
-  if (asked === null) return `nobody can tell what it is to ${act.kind} this ${act.on}`;
+  if (asked === null) return `there is no rule for what it means to ${act.kind} this ${act.on}`;
   return refusalFor(gate, user, asked);
 }

@@ -1,10 +1,10 @@
 /**
  * From a route's act to what is decided: on which agent, session, question. Whatever it is about has to be there.
  *
- * W-9 what somebody may not see is told like what is not there: a session, question, grant or call that is refused and may not be observed either gets
+ * W-9 a forbidden resource is indistinguishable from a missing one: a session, approval request, grant or call that is refused and may not be observed either gets
  *      the very answer of one that does not exist.
  */
-import { approvalId, FaultError, type GrantId, isSessionId, type SessionId } from "@orgate/core";
+import { approvalId, FaultError, type GrantId, isSessionId, principalName, type SessionId } from "@orgate/core";
 import { eachRow, type ListedDeadLetter, type PendingApproval, type SessionSummary, type StandingGrant } from "@orgate/core/journal";
 import { type OperationAct, wireProblem } from "@orgate/protocol";
 import { requesterName } from "../identity/requester.ts";
@@ -59,7 +59,8 @@ export async function findAct(runtime: Runtime, { kind, on }: OperationAct, { pa
       const id = textIn(params, "grant") ?? "";
       const found = (await runtime.approvals.grants()).find(({ grant }: { readonly grant: GrantId }) => grant === id);
       if (found === undefined) throw missingProblem({ on, id, session: null });
-      return act(kind, on, aboutGrant(found));
+      const isOwn = principalName(found.by) === principalName({ kind: "user", id: user });
+      return act(isOwn ? "observe" : kind, on, aboutGrant(found)); // the person who gave a grant may revoke it
     }
     case "schedule": {
       const id = textIn(params, "schedule");
@@ -99,7 +100,7 @@ export async function aboutQuestion(
   return { id: approval, session, agent, tool, requester: of === null ? null : requesterName(of.principal) };
 }
 
-/** Why this may not be, as whoever asks is told it. */
+/** The reason for a refusal, as the caller sees it. */
 export function refusalFor(may: (act: Act) => string | null, wanted: Act, reason: string, user: string): Error {
   const hidden = CAN_HIDE.has(wanted.on) && may({ ...wanted, kind: "observe" }) !== null;
   return hidden ? missingProblem(wanted) : new FaultError({ kind: "not-permitted", user, what: wanted.kind, reason });
@@ -114,7 +115,8 @@ export const settledRefusal = (request: SettledRequest): Error => {
 
 /** Error for a resource that does not exist. */
 export function missingProblem({ on, id, session }: Pick<Act, "on" | "id" | "session">): Error {
-  if (on === "approval") return nothing(`there is no open question \`${id}\``, "it was answered, has expired, or its turn has ended");
+  if (on === "approval")
+    return nothing(`there is no open approval request \`${id}\``, "it was answered, has expired, or its turn has ended");
   if (on === "grant") return nothing(`no grant \`${id}\` is in force`, "it was revoked, or has ended");
   if (on === "schedule") return nothing(`there is no schedule \`${id}\``, "`orgate schedules list` shows them");
   if (on === "call") return nothing(`nothing is open about call \`${id}\` of \`${session}\``, "it was seen to, or there is no such call");
@@ -129,7 +131,7 @@ async function sessionIn(runtime: Runtime, params: unknown): Promise<SessionSumm
   throw missingProblem({ on: call === null ? "session" : "call", id: call, session: id });
 }
 
-/** Of a call whose outcome nobody knows, or that was set aside. */
+/** Of a call whose outcome is unknown, or of a dead letter. */
 export async function findToolOfCall(runtime: Runtime, session: SessionId, call: string | null): Promise<string | null> {
   const open = [...runtime.place.store.unknownsOf(session).values()].find((u) => u.call === call);
   if (open !== undefined) return open.tool;

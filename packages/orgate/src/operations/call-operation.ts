@@ -1,4 +1,5 @@
 /** Calls an operation by its name and input: decodes the input by the operation's schemas, then runs it as the executor runs every request. */
+import type { IntentId } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, unreadable, wireProblem } from "@orgate/protocol";
 import type * as z from "zod";
 import type { Caller } from "./access.ts";
@@ -12,14 +13,17 @@ export type OperationOrder = Readonly<{
   caller: Caller;
   key: string | undefined;
   gone: AbortSignal;
+  /** Where the surface derives the id of its intent; otherwise it comes from the key. */
+  intent?: IntentId;
 }>;
 
 /** Throws refusals and faults. */
 export async function callOperation(
   executor: Pick<OperationExecutor, "execute">,
-  { name, input, caller, key, gone }: OperationOrder,
+  { input, key, ...order }: OperationOrder,
 ): Promise<Readonly<{ status: number; value: unknown }>> {
-  const { status, result } = await executor.execute({ name, caller, request: decodeParts(name, input), idempotencyKey: key, gone });
+  const { name } = order;
+  const { status, result } = await executor.execute({ ...order, request: decodeParts(name, input), idempotencyKey: key });
   switch (result.kind) {
     case "json":
       return { status, value: result.value ?? null };

@@ -1,4 +1,4 @@
-/** Shared context of the operation handlers. */
+/** Everything that handlers of operations share. */
 import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { Runtime } from "../runtime/api.ts";
@@ -6,6 +6,7 @@ import type { ProjectSchedules } from "../schedules/project-schedules.ts";
 import type { ViewsWorker } from "../store/views-worker.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { HealthChecks } from "./health-checks.ts";
+import type { Idempotency } from "./idempotency.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Cursors } from "./paging.ts";
@@ -15,24 +16,24 @@ import type { Whose } from "./visibility.ts";
 export type OperationContext = Readonly<{
   runtime: Runtime;
   sessionDriver: SessionDriver;
+  once: Idempotency;
   schedules: ProjectSchedules;
   /** Of webhooks. */
   deliveries: Deliveries;
   probes: HealthChecks;
   metrics: Metrics;
-  /** Looked up beside the journal. */
   views: ViewsWorker;
-  /** Long work, so much at once for each caller. */
+  /** Limits long work per caller. */
   lanes: Lanes;
   version: string;
   startedAt: number;
   now(): number;
-  /** The API's description, as OpenAPI. */
+  /** Describes the API as OpenAPI. */
   describe(): JsonObject;
-  /** The project's own files; null where the runtime was put together in code. */
+  /** Null where a program built the runtime, without project files. */
   config: Config | null;
   cursors: Cursors;
-  /** On whose behalf a session runs. */
+  /** Finds on whose behalf a session runs. */
   whose: Whose;
 }>;
 

@@ -3,14 +3,14 @@
  * server calls it for a request, the command line for a command.
  * Rule: W-6.
  */
-import { FaultError, isSessionId } from "@orgate/core";
+import { FaultError, type IntentId, isSessionId } from "@orgate/core";
 import { OPERATIONS, type Operation, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import { findNewestEntry, readIntentId } from "../runtime/delivery.ts";
 import { type Act, act, type Caller, type Permissions } from "./access.ts";
 import { actionOutOfScope } from "./access-limits.ts";
 import { type AboutAct, findAct, refusalFor, textIn } from "./acts.ts";
-import type { GivenAnswer, Idempotency, IdempotencyKey, Replied } from "./idempotency.ts";
+import type { Idempotency, IdempotencyKey, KeyedReply, KeyedRequest } from "./idempotency.ts";
 import { refusal } from "./refusal.ts";
 import type { OperationResult } from "./result.ts";
 
@@ -40,6 +40,8 @@ export type OperationDemand = Readonly<{
   caller: Caller | null;
   request: OperationRequest<OperationName>;
   idempotencyKey: string | undefined;
+  /** Where the surface derives the id of its intent; otherwise it comes from the key. */
+  intent?: IntentId;
   gone: AbortSignal;
   connection?: OperationConnection;
 }>;
@@ -91,6 +93,11 @@ export class OperationExecutor {
     this.#handlers = { ...this.#handlers, ...handlers };
   }
 
+  /** The same operations and keys, decided by another access. */
+  withAccess(access: OperationExecutorOptions["access"]): OperationExecutor {
+    return new OperationExecutor({ ...this.#options, access, handlers: this.#handlers });
+  }
+
   /** Throws where nothing here offers the operation. */
   mustOffer(name: OperationName): void {
     if (this.#handlers[name] === undefined)
@@ -134,7 +141,7 @@ export class OperationExecutor {
   }
 
   async #executeOnce(
-    { name, idempotencyKey }: OperationDemand,
+    { name, idempotencyKey, intent }: OperationDemand,
     operation: Operation,
     call: OperationCall<OperationName>,
     handler: AnyHandler,
@@ -142,27 +149,27 @@ export class OperationExecutor {
     const { params, query, body, caller, may, sees, gone, connection } = call;
     const { principal, scope } = caller;
     const { once } = this.#options;
-    const given = { user: principal.id, scope, route: name, key: idempotencyKey, request: { params, query, body } };
+    const given = { user: principal.id, scope, route: name, key: idempotencyKey, intent, request: { params, query, body } };
     const replied = await this.#decided(caller, operation, call, {
       work: () =>
-        once.done(given, async (made) => {
+        once.run(given, async (made) => {
           await this.#options.beforeChange?.();
           const whole = { params, query, body, caller, may, sees, gone, connection, once: made } as OperationCall<OperationName>;
           const result = await handler(whole);
           if (result.kind !== "json") throw new Error("an operation with an idempotency key returns JSON");
-          return { status: operation.status, value: result.value, passing: result.isProvisional ?? false };
+          return { status: operation.status, value: result.value, isProvisional: result.isProvisional ?? false };
         }),
-      repeated: async () => (await once.kept(given)) ?? this.#findEarlier(given, operation, params),
+      repeated: async () => (await once.findReply(given)) ?? this.#findEarlier(given, operation, params),
     });
     return { status: replied.status, result: { kind: "json", value: replied.value } };
   }
 
   /** W-5. A crash may come between the entry that an intent became and the stored answer: the entry is the answer. */
-  async #findEarlier(given: GivenAnswer, { status }: Operation, params: unknown): Promise<Replied | null> {
-    const intent = this.#options.once.begun(given);
+  async #findEarlier(given: KeyedRequest, { status }: Operation, params: unknown): Promise<KeyedReply | null> {
+    const intent = this.#options.once.findIntent(given);
     const session = textIn(params, "session") ?? "";
     if (intent === null || !isSessionId(session)) return null;
     const entry = await findNewestEntry(this.#options.runtime.place.store.journal, session, (event) => readIntentId(event) === intent);
-    return entry === null ? null : { status, value: { session, entry, halted: null }, passing: true };
+    return entry === null ? null : { status, value: { session, entry, halted: null }, isProvisional: true };
   }
 }

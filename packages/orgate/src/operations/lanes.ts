@@ -1,7 +1,7 @@
 /**
- * Long work of callers: so much of it at once for each, and in all.
+ * Long work of callers, limited for each caller and in all.
  *
- * W-20 whoever asks for more long work at once than is for one caller is told so (429), and others are not kept from theirs.
+ * W-20 a caller that asks for more long work at once than one caller may have gets 429, and others are not kept from theirs.
  */
 
 import { onAbort } from "@orgate/core/vocab";
@@ -10,7 +10,7 @@ import type { Caller } from "./access.ts";
 import { refusal } from "./refusal.ts";
 
 export type Lanes = Readonly<{
-  /** Taken until `gone`; throws the refusal when there is none. */
+  /** Taken until `gone`; throws the refusal when no lane is free. */
   take(caller: Caller, what: keyof typeof MOST, gone: AbortSignal): void;
 }>;
 

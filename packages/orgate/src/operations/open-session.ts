@@ -1,8 +1,8 @@
 /**
- * Sessions that are asked for by an id of the caller's own, and sessions of others.
+ * Opens and finds sessions by an id that the caller chose, and guards sessions of other callers.
  *
- * W-16 a session that is opened, or found, by an id of the caller's own is the caller's: under an id that somebody else has used nothing is opened, found or
- *      said. To have an agent take a turn in a session of somebody else takes leave to speak in that session.
+ * W-16 a session that a caller opens or finds by an id is the caller's own: under an id that somebody else has used nothing is opened, found or
+ *      said. A turn in somebody else's session needs permission to speak in that session.
  */
 import { FaultError, isFault, principalName, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
@@ -11,15 +11,11 @@ import type { Runtime } from "../runtime/api.ts";
 import type { ForkOptions } from "../runtime/sessions.ts";
 import { type Act, act, type Caller } from "./access.ts";
 import { aboutSession, refusalFor } from "./acts.ts";
-import type { IdempotencyKey } from "./idempotency.ts";
+import { type IdempotencyKey, isDerivedName } from "./idempotency.ts";
 import { refusal } from "./refusal.ts";
 
 export type WantedSession = Readonly<{ agent: string; id: string; labels?: readonly string[] }>;
 
-/** Names that the server itself makes up for a caller, a key or a call; nobody else may use one. */
-const OURS = /^(?:chat|ui|ws|key|run)-[0-9a-f]{40}$/;
-
-/** Under an id that the caller chose. */
 export async function openUnderCallersId(
   runtime: Pick<Runtime, "sessions">,
   caller: Caller,
@@ -30,18 +26,18 @@ export async function openUnderCallersId(
   return openOwn(runtime, caller, wanted);
 }
 
-/** W-16. Whoever took a name before the server makes it up would be in the other's way, or be the one who listens. */
+/** W-16. A caller who took a name before the server derives it for somebody else would block that session, or hear what is said in it. */
 export function mustBeFree(id: string, { external }: Pick<IdempotencyKey, "external">): void {
-  if (id !== external && OURS.test(id)) throw taken(id);
+  if (id !== external && isDerivedName(id)) throw taken(id);
 }
 
-/** Ids are one space for everybody: whoever guesses one must not be the one who listens. */
+/** Callers share one space of ids: guessing an id must not let anybody listen. */
 export async function openOwn(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: WantedSession): Promise<SessionSummary> {
   try {
     return mustBeOwn(await runtime.sessions.create({ ...wanted, principal }), principal, wanted.id);
   } catch (error) {
-    if (isFault(error, "external-taken")) throw taken(wanted.id); // it says whose id that is: not for whoever guesses
-    if (isFault(error, "agent-missing")) throw new FaultError({ kind: "agent-missing", agent: wanted.agent, known: [] }); // nor which there are
+    if (isFault(error, "external-taken")) throw taken(wanted.id); // the fault names the owner of the id
+    if (isFault(error, "agent-missing")) throw new FaultError({ kind: "agent-missing", agent: wanted.agent, known: [] }); // which agents exist is not for every caller
     throw error;
   }
 }
@@ -67,7 +63,7 @@ const isOf = (found: SessionSummary, principal: Caller["principal"]): boolean =>
 
 type Speaking = Readonly<{ caller: Caller; may(act: Act): boolean }>;
 
-/** The session that a turn of this agent is to be in. Throws where it is somebody else's and may not be spoken in. */
+/** The session for a turn of this agent. Throws if it is somebody else's and the caller may not speak in it. */
 export async function sessionToSpeakIn(
   runtime: Pick<Runtime, "inspect">,
   { caller, may }: Speaking,

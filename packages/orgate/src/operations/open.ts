@@ -6,6 +6,7 @@ import type { Runtime } from "../runtime/api.ts";
 import { delegatesOf } from "../runtime/ports/delegates.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
+import type { RequestKeys } from "../store/idempotency-keys.ts";
 import { openViewsWorker } from "../store/views-worker.ts";
 import type { OperationContext } from "./context.ts";
 import { openDeliveries } from "./deliveries.ts";
@@ -21,6 +22,7 @@ import { sessionHandlers } from "./handlers/sessions.ts";
 import { webhookHandlers } from "./handlers/webhooks.ts";
 import { workHandlers } from "./handlers/work.ts";
 import { openHealthChecks } from "./health-checks.ts";
+import { Idempotency } from "./idempotency.ts";
 import { openLanes } from "./lanes.ts";
 import { errorText, type Log } from "./logs.ts";
 import { openMetrics } from "./metrics.ts";
@@ -30,13 +32,14 @@ import { openOwners } from "./visibility.ts";
 
 export type OperationsOptions = Readonly<{
   runtime: Runtime;
+  keys: RequestKeys;
   version: string;
   describe(): JsonObject;
   config: Config | null;
   log: Log;
   /** Sessions driven at once. */
   atOnce?: number | undefined;
-  /** How long an intent may take to become an entry before its sender is told that it waits. */
+  /** How long an intent may take to become an entry before its sender learns that it waits. */
   waitMs?: number | undefined;
   webhooks?: readonly Webhook[] | undefined;
   /** Gauges of the transport. */
@@ -51,13 +54,13 @@ export type OpenOperations = Readonly<{
 }>;
 
 export function openOperations(options: OperationsOptions): OpenOperations {
-  const { runtime, version, describe, config, log } = options;
+  const { runtime, keys, version, describe, config, log } = options;
   const now = (): number => Date.now();
   const sessionDriver = openSessionDriver({
     runtime,
     atOnce: options.atOnce ?? 256,
     waitMs: options.waitMs ?? 10_000,
-    told: (drove) => {
+    report: (drove) => {
       if (drove.kind === "failed") log("error", "session.not-driven", { session: drove.session, error: errorText(drove.error) });
     },
   });
@@ -75,16 +78,17 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     place: runtime.place,
     gate,
     findSessionStart: delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate),
-    wake: sessionDriver.wake,
+    wake: (session) => sessionDriver.wake(session),
     failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
   });
   const views = openViewsWorker(dirname(runtime.place.keys.dir));
   const context: OperationContext = {
     runtime,
     sessionDriver,
+    once: new Idempotency(keys, now),
     schedules: schedules.desk,
     deliveries: openDeliveries(options.webhooks ?? [], now),
-    probes: openHealthChecks({ runtime, isLeaving: sessionDriver.isLeaving, log }),
+    probes: openHealthChecks({ runtime, isLeaving: () => sessionDriver.isLeaving(), log }),
     metrics,
     views,
     lanes: openLanes(),

@@ -1,5 +1,5 @@
 /**
- * A page of what a caller may see: `next` is where to ask on from, opaque to whoever asks.
+ * A page of the rows that a caller may see: `next` is where to ask on from, opaque to the caller.
  *
  * W-21 a cursor tells nothing: it is a place in a list that holds more than the caller may see, so it is sealed, and of use in this server's life alone.
  */
@@ -9,7 +9,7 @@ import { refusal } from "./refusal.ts";
 
 export type ListPage = Readonly<{ limit: number; cursor?: string | undefined }>;
 
-/** Most rows looked at for one page: who may see little is told where to ask on, and holds nobody up. */
+/** Most rows read for one page: a caller who may see little gets a cursor to ask on from, and holds nobody up. */
 const MOST_LOOKED = 5_000;
 
 export type PageSource<T> = Readonly<{
@@ -70,7 +70,9 @@ export function cursors(): Cursors {
         const cipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV)).setAuthTag(bytes.subarray(-TAG));
         return Buffer.concat([cipher.update(bytes.subarray(IV, -TAG)), cipher.final()]).toString();
       } catch {
-        throw refusal(wireProblem("bad-request", "the cursor is none of ours", "use `next` of the page before, or begin again"));
+        throw refusal(
+          wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before, or begin again"),
+        );
       }
     },
   };
@@ -80,12 +82,12 @@ export function cursors(): Cursors {
 export const pair = (place: string | null): readonly [string, string] | null => {
   if (place === null) return null;
   const cut = place.indexOf(" ");
-  if (cut < 1) throw refusal(wireProblem("bad-request", "the cursor is none of ours", "use `next` of the page before"));
+  if (cut < 1) throw refusal(wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before"));
   return [place.slice(0, cut), place.slice(cut + 1)];
 };
 export const whole = (place: string | null): number => {
   const number = place === null ? 0 : Number(place);
   if (!Number.isSafeInteger(number) || number < 0)
-    throw refusal(wireProblem("bad-request", "the cursor is none of ours", "use `next` of the page before"));
+    throw refusal(wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before"));
   return number;
 };

@@ -1,6 +1,6 @@
 /**
  * The official Cedar engine, as WebAssembly. What it once kept it never lets go, and after a panic nothing in it can be trusted:
- * so it is replaced by a fresh one after so much work, and after any exception. Sets are handed to the fresh one when they are next asked for.
+ * so it is replaced by a fresh one after a certain amount of work, and after any exception. Sets are handed to the fresh one when they are next asked for.
  */
 import { createRequire } from "node:module";
 import type * as CedarWasm from "@cedar-policy/cedar-wasm/nodejs";

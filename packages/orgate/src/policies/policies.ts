@@ -31,7 +31,7 @@ export type ReloadOutcome = Readonly<
   /** Refused where going on with the old set would be wrong: nothing is permitted from now on (G-15). */
   | { kind: "closed"; problems: readonly PolicyProblem[]; files: Digest | null; loaded: LoadedFolder }
 >;
-/** Told of a change before it is in force; what it throws keeps the change from being made. */
+/** Called with a change before it is in force; an error that it throws stops the change. */
 export type Recorder = (change: Exclude<ReloadOutcome, { kind: "same" }>) => Promise<void>;
 
 export type Policies = Gate &
@@ -42,7 +42,7 @@ export type Policies = Gate &
     reload(): Promise<ReloadOutcome>;
     /** The same for a set that was applied, here or by another process: if it does not load, nothing is permitted until one does (G-15). */
     takeUp(applied: AppliedSet): Promise<ReloadOutcome>;
-    /** Calls `told` with what became of each set that another process applied. Returns the way to stop. */
+    /** Calls `told` with the result of each set that another process applied. Returns the way to stop. */
     onTakenUp(told: (reloaded: ReloadOutcome) => void): () => void;
     /** Returns the way to stop. */
     recordedBy(recorder: Recorder): () => void;
@@ -89,7 +89,7 @@ export function cedarPolicies(options: CedarPoliciesOptions): Policies {
 
 export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate && "reload" in gate;
 
-/** `read`: for the first load alone; whoever stays does not hold on to all that a project is remembered by. */
+/** `read`: for the first load alone; a long-lived process does not hold the whole cache of a project. */
 function policiesOf(options: PolicyOptions, engine: Engine = cedarEngine(), read: PolicyTextCache = NO_POLICY_CACHE): Policies {
   const load = (): FolderLoad => loadFolder(options, engine);
   let inForce = loadOrThrow(loadFolder({ ...options, read }, engine));

@@ -14,7 +14,7 @@ import { isSwapPending } from "./policy-swap.ts";
 /** As `policy.applied` names them. `before`: what was replaced by it, or by those that led to it. */
 export type AppliedSet = Readonly<{ files: Digest; before: readonly Digest[] }>;
 
-/** It is journalled before it is put in place: that takes a few milliseconds, unless whoever did it was killed. */
+/** It is journalled before it is put in place: that takes a few milliseconds, unless the process was killed in between. */
 const WAIT_MS = 10;
 const TRIES = 300;
 

@@ -38,7 +38,7 @@ export function cachingEngine(engine: Engine, checked: CheckedCache, { remembere
     };
   }
 
-  /** Cedar looks at each policy by itself, so those that are new to it can be given to it alone. */
+  /** Cedar validates each policy by itself, so only the new ones need be given to it. */
   function validate(schema: unknown, policies: Parameters<Engine["validate"]>[1]): ReturnType<Engine["validate"]> {
     const under = sha256(JSON.stringify(schema));
     const all = Object.entries(policies).map(([id, text]) => ({

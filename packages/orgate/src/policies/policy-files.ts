@@ -56,7 +56,7 @@ export type PolicyFolderPath = Readonly<{
   drafts?: readonly Draft[];
 }>;
 
-/** A folder that is not there holds nothing. */
+/** A missing folder counts as empty. */
 export const readPolicyFolder = (place: PolicyFolderPath): ReadFolder => new PolicyFolderReader(place).read();
 
 type Listed = Readonly<{ name: string; isFolder: boolean }>;

@@ -6,7 +6,6 @@ import {
   type Digest,
   digestJson,
   type Entry,
-  FaultError,
   type FileChange,
   type FileDigest,
   isFault,
@@ -24,6 +23,7 @@ import { readRule } from "@orgate/core/gate";
 import { eachEntry, listPolicyFiles } from "@orgate/core/journal";
 import { countSet, type SetCounts } from "@orgate/protocol/view";
 import { sha256 } from "../node/crypto.ts";
+import { usageFault } from "../node/usage-fault.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
 import type { SetFile } from "./policies.ts";
 
@@ -129,14 +129,14 @@ async function* knownSets(journal: Reads): AsyncGenerator<KnownSet> {
  */
 export async function findSet(journal: Reads, wanted: string, at: Millis = LATEST): Promise<KnownSet> {
   if (!/^[0-9a-f]{6,64}$/.test(wanted))
-    throw usage(`\`${wanted}\` is no digest`, "give at least 6 of its characters: `orgate policy history`");
+    throw usageFault(`\`${wanted}\` is no digest`, "give at least 6 of its characters: `orgate policy history`");
   const found = new Map<string, KnownSet>();
   for await (const set of knownSets(journal))
     for (const digest of [set.digest, set.files])
       if (digest?.startsWith(wanted) === true && (!found.has(digest) || (set.digest !== null && set.at <= at))) found.set(digest, set);
   const [one, ...others] = new Map([...found.values()].map((set) => [set.files, set])).values();
-  if (one === undefined) throw usage(`no set of policies has the digest \`${wanted}\``, "`orgate policy history` lists them");
-  if (others.length > 0) throw usage(`several sets begin with \`${wanted}\``, "give more of its characters");
+  if (one === undefined) throw usageFault(`no set of policies has the digest \`${wanted}\``, "`orgate policy history` lists them");
+  if (others.length > 0) throw usageFault(`several sets begin with \`${wanted}\``, "give more of its characters");
   return one;
 }
 
@@ -144,7 +144,7 @@ export async function findSet(journal: Reads, wanted: string, at: Millis = LATES
 export async function findSetAt(journal: Reads, at: Millis): Promise<KnownSet> {
   let found: KnownSet | null = null;
   for await (const set of knownSets(journal)) if (set.digest !== null && set.at <= at) found = set;
-  if (found === null) throw usage("no policies were loaded by then", "`orgate policy history` tells since when there are any");
+  if (found === null) throw usageFault("no policies were loaded by then", "`orgate policy history` tells since when there are any");
   return found;
 }
 
@@ -183,7 +183,7 @@ export async function readSet(journal: Reads, { list, files }: Pick<KnownSet, "l
     list.map(async (file) => {
       const text = await textOf(journal, file.digest);
       if (text !== null) return { ...file, text };
-      throw usage(
+      throw usageFault(
         `the text of \`${file.path}\` in set \`${files.slice(0, 12)}\` is not in the journal`,
         "it was loaded before texts were stored; sets that are loaded or applied from now on are kept",
       );
@@ -243,5 +243,3 @@ async function listed(journal: Reads, files: Digest): Promise<readonly FileDiges
 /** The files of a set below `policies/`: rules in agents' own files change with their agents. */
 export const listAppliableFiles = (files: readonly SetFile[]): readonly SetFile[] =>
   files.filter(({ path }) => /\.(?:cedar|cases\.json)$/.test(path));
-
-const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -245,7 +245,7 @@ const uniquePolicies = (policies: readonly LoadedPolicy[]): readonly LoadedPolic
   ...new Map(policies.map((p) => [p.id, p])).values(),
 ];
 
-/** Who and what there is to write policies about. Groups are told by the project and by the agents themselves. */
+/** The names that policies may use. Groups come from the project and from the agents themselves. */
 export function toPolicyWorld(agents: readonly Agent[], groups: Groups, unread?: PolicyOptions["unread"]): PolicyWorld {
   const known = new Set(agents.map((a) => a.name));
   const stranger =

@@ -120,7 +120,7 @@ function caseOf({ agent, act, tool }: ProbeOptions, { args, resource }: Base, ch
     else if (head === "resource" && args !== null) touch(made, args, value);
     else if (head === "resource" && resource !== null && typeof value === "string") made["resource"] = { ...resource, id: value };
   }
-  // what is said of all of them together is said beside their number, once that is told
+  // facts about all targets together stand beside their number, once that is set
   if ("targets" in made) for (const { path, value } of changes) if (path.startsWith("targets.")) put(made, path.split("."), value);
   const found = Object.fromEntries(Object.entries(there).flatMap(([name, all]) => (all.length === 0 ? [] : [[name, [...new Set(all)]]])));
   return { ...made, ...found };
@@ -191,7 +191,7 @@ function collect(e: unknown, turns: Turns, probing: ProbeOptions): void {
     collect(inner, turns, probing);
   }
 }
-/** Of what is a list only one is told apart by what it holds; of an argument, nobody knows. */
+/** Of a list only one value is told apart by its contents; of an argument, nothing is known. */
 const LISTS = /^(?:args\..+|(?:facts\.[^.]+|targets|outgoing)\.(?:links|addresses|seenUnder))$/;
 
 /** There, and not there. */

@@ -83,7 +83,7 @@ const recordLoaded = (where: Where, { digest, files, sources }: LoadedFolder, by
     return { kind: "policy.loaded", digest, files, texts: true, by };
   });
 
-/** Reloads when a file changes; `told` hears what came of it, also when the journal could not take it. */
+/** Reloads when a file changes; `told` gets the result, also when the journal could not take it. */
 export function watchPolicies(
   policies: Policies,
   told: (reloaded: ReloadOutcome | Readonly<{ kind: "failed"; error: unknown }>) => void,
@@ -127,7 +127,7 @@ function refusedEvent(during: "reload" | "apply", { problems, files }: RefusedPo
 
 export const problemLine = ({ file, line, column, detail }: PolicyProblem): string => `${file}:${line}:${column}: ${detail}`;
 
-/** Each once, whoever else stores the same meanwhile: a stream named by a digest has one entry, and the second is refused. */
+/** Each once, even if another process stores the same meanwhile: a stream named by a digest has one entry, and the second is refused. */
 async function storeTexts({ journal, now }: Where, texts: readonly Pick<SetFile, "digest" | "text">[]): Promise<void> {
   const store = async ({ digest, text }: Pick<SetFile, "digest" | "text">): Promise<void> => {
     const stream = textStream(digest);
@@ -143,7 +143,7 @@ async function storeTexts({ journal, now }: Where, texts: readonly Pick<SetFile,
   await Promise.all([...distinct.values()].map(store)); // at once, so that they share a commit
 }
 
-/** `plan` is told what was loaded last; whoever else was first changes it, and the plan is made again. */
+/** `plan` gets the last loaded set; if another process was first, that changes, and the plan is made again. */
 async function append(where: Where, plan: (last: Loaded | null) => Promise<SystemEvent | null>): Promise<void> {
   const { journal, now } = where;
   for (let tries = 1; ; tries += 1) {

@@ -1,7 +1,7 @@
 /**
  * Replaces the files of `policies/`, all at once.
  *
- * G-16 a folder of policies is exchanged as a whole: whoever reads it finds the old set, none for a moment (and then goes on with what it
+ * G-16 a folder of policies is exchanged as a whole: a reader finds the old set, none for a moment (and then goes on with what it
  *     has), or the new one; never a mixture. A change that was cut short is undone before the next.
  */
 import { closeSync, cpSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";

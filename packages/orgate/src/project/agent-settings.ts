@@ -1,4 +1,4 @@
-/** An agent's settings checked all together: a wrong one is left out after it was told, and the others are checked again. */
+/** Checks an agent's settings all together: a wrong one is reported and left out, and the others are checked again. */
 import { type Agent, type AgentDefinition, defineAgent, describeFault, FaultError } from "@orgate/core";
 
 export type WrongSetting = Readonly<{ setting: string; message: string; hint: string; error: FaultError }>;

@@ -15,6 +15,7 @@ import {
   type Surface,
   withDefaultModel,
 } from "@orgate/core";
+import type { AskHidden } from "@orgate/shell/terminal";
 import { hiddenPrompt } from "@orgate/shell/terminal";
 import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
@@ -22,7 +23,6 @@ import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts
 import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
 import { fileFault } from "../files/file-fault.ts";
 import { faultToProblem } from "../guard/modules.ts";
-import type { AskHidden } from "../identity/secrets.ts";
 import type { Env } from "../node/env.ts";
 import { openPolicies, type Policies } from "../policies/policies.ts";
 import { isUnusableTool } from "../tools/unusable-tool.ts";

@@ -44,7 +44,7 @@ export const runnerFromPorts = (load: LoadManifestPorts, usual: InvocationRunner
   },
 });
 
-/** Beyond the manifest's own time limit: a runner is told to stop first. */
+/** Beyond the manifest's own time limit: a runner gets the signal to stop first. */
 const GRACE_MS = 2_000;
 
 /** A runner that throws, answers nonsense or does not answer may have started something: the outcome is `stopped`, never a success or a refusal. */

@@ -3,6 +3,7 @@
  */
 import { join } from "node:path";
 import { type Digest, describeFault, FaultError, type Tool } from "@orgate/core";
+import type { AskHidden } from "@orgate/shell/terminal";
 import type {
   Invocation,
   InvocationResult,
@@ -21,7 +22,7 @@ import { readBytes } from "../files/text-file.ts";
 import { findTomlPosition as placeOfSetting } from "../files/toml-text.ts";
 import { pathGuard } from "../guard/path-guard.ts";
 import { resolvePlaces } from "../guard/protected-paths.ts";
-import { type AskHidden, openSecrets } from "../identity/secrets.ts";
+import { openSecrets } from "../identity/secrets.ts";
 import { secretStore } from "../identity/secrets-file.ts";
 import { type FoundServer, mcpServers } from "../mcp/config.ts";
 import { assertArguments, objectWith, text } from "../node/argument-checks.ts";
@@ -55,7 +56,7 @@ export type ProjectManifests = Readonly<{
   read: ReadManifests;
   /** By name. */
   tools: ReadonlyMap<string, ProjectManifest>;
-  /** By the name of the tool: why there is none. Nobody who names one of these is run. */
+  /** By the name of the tool: why it is unusable. An agent that names one of these is not run. */
   broken: ReadonlyMap<string, FileProblem>;
   /** All that is wrong. */
   problems: readonly FileProblem[];
@@ -66,7 +67,7 @@ export type ProjectManifests = Readonly<{
   connect(call: CallMcp): void;
 }>;
 
-/** T-16 what cannot be used is told by name, and the rest can. */
+/** T-16 an unusable tool is reported by name, and the rest can be used. */
 export function projectManifests(place: ManifestSettings): ProjectManifests {
   const read = readProjectManifests(place.root, place.tools, place.drafts);
   const mcp: { call: CallMcp | null } = { call: null };
@@ -134,7 +135,7 @@ function makeTool({ contract, text, file }: ManifestFile, context: ManifestTools
   }
 }
 
-/** T-25 what the entry of a server says that a person is asked about is not to be had without by another name. */
+/** T-25 an approval that a server's entry requires cannot be avoided by another name. */
 function findLaxerApproval({ contract, text, file }: ManifestFile, servers: readonly FoundServer[]): FileProblem | null {
   const { backend, tool } = contract.manifest;
   if (backend.kind !== "mcp" || tool.human_approval) return null;
@@ -150,7 +151,7 @@ function findLaxerApproval({ contract, text, file }: ManifestFile, servers: read
   };
 }
 
-/** Neither is used: nobody can tell which one was meant. */
+/** Neither is used: the name is ambiguous. */
 function duplicateProblem({ contract, text, file }: ManifestFile, [other]: readonly ManifestFile[]): FileProblem {
   const { name } = contract.manifest.tool;
   const detail = `tool \`${name}\` is defined in ${other?.shown ?? ""} too`;

@@ -2,7 +2,7 @@
  * The MCP servers of a project: which there are, which may be started, and what was accepted of them.
  *
  * T-35 A server of the project's file is started only as it was trusted (A-5); one of the person's own file is theirs. The tools of either are
- *      used only as they were accepted. An agent without a server that it names is not run, and is told why and what to do.
+ *      used only as they were accepted. An agent without a server that it names is not run; the refusal says why and what to do.
  */
 import { escapeHidden, type ProjectResources, type Unusable } from "@orgate/core";
 import { httpReach } from "@orgate/toolclad/running";

@@ -2,7 +2,7 @@
  * The skills a project brings, and which of them can be used.
  *
  * K-4 A skill of a folder is used only as it was trusted: not trusted, edited since, not whole, or under a name that is taken, it is not,
- *    and whoever asks is told why and what to do.
+ *    and the refusal says why and what to do.
  */
 import {
   type Agent,
@@ -39,7 +39,7 @@ export type ProjectSkill = Readonly<{
 
 export type CodeSkill = Readonly<{ skill: Skill; place: string }>;
 
-/** `wanted`: only those of these names are looked at; null for all. */
+/** `wanted`: only skills of these names are read; null for all. */
 export function projectSkills(
   place: TrustFolders,
   trusted: Trusted,

@@ -25,7 +25,7 @@ export type Candidate = Readonly<
 /** Where to look. `from` is the working folder; `skillsHome` the person's own skills, null where the project does not want them. */
 export type TrustFolders = Readonly<{ root: string; from: string; skillsHome: string | null }>;
 
-/** All that there is to trust in a project, by name. `known`: what was trusted from another working folder is looked at too. */
+/** All that there is to trust in a project, by name. `known`: subjects trusted from another working folder are read too. */
 export function trustCandidates(place: TrustFolders, hash: Hash, known: Iterable<string> = []): readonly Candidate[] {
   const files = new Set([...instructionFiles(place), ...[...known].filter((subject) => isInstructions(subject, place.root))]);
   return [
@@ -92,12 +92,18 @@ export function skillFolders(
   wanted: ReadonlySet<string> | null = null,
 ): readonly FoundFolder[] {
   const isWanted = (name: string): boolean => wanted?.has(skillName(name)) ?? true;
-  const own = SKILLS.flatMap((place) => foldersIn(join(root, place), place, realPath(root) ?? root, hash, isWanted));
-  if (skillsHome === null) return own;
-  return [...own, ...foldersIn(skillsHome, HOME_SKILLS, realPath(skillsHome) ?? skillsHome, hash, isWanted)];
+  const places: readonly SkillPlace[] = [
+    ...SKILLS.map((place) => ({ parent: join(root, place), place, within: root })),
+    ...(skillsHome === null ? [] : [{ parent: skillsHome, place: HOME_SKILLS, within: skillsHome }]),
+  ];
+  return places.flatMap((place) => listSkillFolders(place, hash, isWanted));
 }
 
-function foldersIn(parent: string, place: string, within: string, hash: Hash, isWanted: (name: string) => boolean): readonly FoundFolder[] {
+/** `place` is the folder as subjects name it; nothing outside `within` is read. */
+type SkillPlace = Readonly<{ parent: string; place: string; within: string }>;
+
+function listSkillFolders({ parent, place, within }: SkillPlace, hash: Hash, isWanted: (name: string) => boolean): readonly FoundFolder[] {
+  const real = realPath(within) ?? within;
   return listNames(parent)
     .filter(isWanted)
     .flatMap((name): readonly FoundFolder[] => {
@@ -105,7 +111,7 @@ function foldersIn(parent: string, place: string, within: string, hash: Hash, is
       if (statSync(folder, { throwIfNoEntry: false })?.isFile() === true) return []; // a README beside the skills is none
       const found = { subject: `${place}/${skillName(name)}`, name: skillName(name), folder };
       try {
-        return [{ ...found, kind: "readable", ...readFolder(folder, within, hash) }];
+        return [{ ...found, kind: "readable", ...readFolder(folder, real, hash) }];
       } catch (error) {
         return [{ ...found, kind: "unreadable", detail: errorMessage(error) }];
       }

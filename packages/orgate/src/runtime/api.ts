@@ -103,7 +103,7 @@ export type RuntimeOptions = Readonly<{
 export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Readonly<{
   /** Goes on in this session; a new one is opened without it. */
   session?: SessionId;
-  /** Goes on in the session that has this id of the caller's own; one is opened under it when there is none. */
+  /** Goes on in the session with this external id; opens one under it when there is none. */
   id?: string;
   principal?: Principal;
   labels?: readonly string[];
@@ -206,9 +206,9 @@ export type Breakers = Readonly<{
 
 /** Failed calls that wait for a person (F-6). */
 export type DeadLetters = Readonly<{
-  /** In the order in which they were set aside; a page of 100 unless told. Reads no session. */
+  /** In the order in which they failed; a page of 100 by default. Reads no session. */
   list(page?: Partial<ApprovalPage>): Promise<readonly ListedDeadLetter[]>;
-  /** Null when it is not set aside, or not any more. */
+  /** Null when it is no dead letter, or not any more. */
   show(session: SessionId, call: CallId): Promise<DeadLetterView | null>;
   dismiss(letter: Readonly<{ session: SessionId; call: CallId; note?: string }>, as: Person): Promise<IntentOutcome>;
 }>;

@@ -245,7 +245,7 @@ const said = need(
   (v) => typeof v === "string" || (isObject(v) && typeof v.text === "string"),
 );
 
-/** `run` and `resume` look at their own arguments: what is wrong with them is told by their result. */
+/** `run` and `resume` check their own arguments: their result reports what is wrong with them. */
 export function checkedRuntime(r: Runtime): Runtime {
   const subscribe = ((to: Parameters<Runtime["subscribe"]>[0], from: Parameters<Runtime["subscribe"]>[1]) => {
     const target = need("{ session } or { all: true }", "whom to follow", (v) => isObject(v) && (isText(v.session) || v.all === true));

@@ -6,7 +6,6 @@ import {
   type Gate,
   type IntentBody,
   type IntentMessage,
-  isFault,
   type Journal,
   label,
   type RunResult,
@@ -15,6 +14,7 @@ import {
 import { toAttachments } from "../files/file-input.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Approvals, Breakers, IntentOutcome, MessageInput, Runtime } from "./api.ts";
+import { carryOrTakeOver } from "./delivery.ts";
 import { type Acting, haltWork, listOrdersInForce, resumeWork, revokeGrant, viewApprovalRequest } from "./people/approvals.ts";
 import { readBreakers, setBreaker, unknownBreaker } from "./people/breakers.ts";
 import { viewDeadLetter } from "./people/dead-letters.ts";
@@ -114,17 +114,14 @@ async function sendAndDrive(
   as: Person,
 ): Promise<IntentOutcome> {
   let result: RunResult | null = null;
-  const takeOver = async (): Promise<"drove" | "held"> => {
-    try {
-      result = await resume(session);
-      return "drove";
-    } catch (error) {
-      if (isFault(error, "session-held")) return "held";
-      throw error;
-    }
+  const takeOver = async (): Promise<"drove"> => {
+    result = await resume(session);
+    return "drove";
   };
-  const { became } = await sendIntent({ store: place.store, directory, session, wish, as, outside, waitMs: HOLDER_MS, takeOver });
-  return { entry: became.kind === "became" ? became.entry : null, result };
+  const { journal, inbox } = place.store;
+  const carrier = carryOrTakeOver({ inbox, directory, waitMs: HOLDER_MS, takeOver });
+  const { entry } = await sendIntent({ journal, clock: outside.clock, carrier }, { session, wish, as, id: outside.ids.intent() });
+  return { entry, result };
 }
 
 /** How long the process that holds a session may take to answer an intent. */
@@ -141,7 +138,7 @@ async function nothingOpen(journal: Journal, approval: string, as: Person): Prom
   if (settled !== null) return settledFault(settled);
   return new FaultError({
     kind: "usage",
-    detail: `there is no open question \`${approval}\``,
+    detail: `there is no open approval request \`${approval}\``,
     hint: "`approvals.list()` shows what waits",
   });
 }

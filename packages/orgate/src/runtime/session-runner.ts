@@ -28,7 +28,7 @@ import type { Composed } from "./compose.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
 
-/** `fold` goes into the cache once nobody looks at the state any more. */
+/** `fold` goes into the cache once nobody reads the state any more. */
 type Drove = Readonly<{ state: State; fold: Fold | null; agent: Agent | null }>;
 export type Driver = Readonly<{ composed: Composed; agent: Agent | null; limits: Limits; until: AbortSignal }>;
 export type TakenSession<D> = Readonly<{ held: Held; driver: D }>;

@@ -43,11 +43,11 @@ export type Sessions = Readonly<{
   create(session: NewSession): Promise<SessionSummary>;
   /** H-7 `create` with a history that is there to be checked: `history-invalid` names the message. */
   import(session: NewSession & Readonly<{ history: readonly SaidInput[] }>): Promise<SessionSummary>;
-  /** Null when there is none; what is wrong with one that is there is a fault, not its absence. */
+  /** Null when there is none; a broken one is a fault, not an absence. */
   get(session: SessionId): Promise<SessionSummary | null>;
   /** By the caller's own id. */
   find(id: string): Promise<SessionSummary | null>;
-  /** Its state, folded from its events; `session-unknown` when there is none. Nothing is held. */
+  /** Its state, folded from its events; `session-unknown` when there is none. Takes no lease. */
   restore(session: SessionId): Promise<State>;
   /** Newest first; 100 unless told. */
   list(page?: Partial<SessionPage>): Promise<readonly SessionSummary[]>;

@@ -1,6 +1,6 @@
 /**
  * The folds that one process keeps between turns (L-23). A session that nobody took up for five minutes leaves nothing behind: one timer looks after all
- * folds, there is none while nothing is kept, and it keeps no process alive.
+ * folds, stops while nothing is cached, and keeps no process alive.
  */
 import { type BoundedFolds, DEFAULT_FOLD_LIMITS, type FoldLimits, foldCache, type Journal } from "@orgate/core";
 

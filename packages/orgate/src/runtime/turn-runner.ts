@@ -69,7 +69,7 @@ export async function runTurn(parts: TurnParts, turn: Turn, watch: (live: Live) 
   return result;
 }
 
-/** The session that has this id of the caller's own, opened under it where there is none. */
+/** The session with this external id, opened under it when there is none. */
 async function sessionNamed(
   sessions: Sessions,
   agent: string,

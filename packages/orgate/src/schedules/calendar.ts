@@ -58,7 +58,7 @@ export function openCalendar(): Calendar {
   };
 }
 
-/** From what was written to when it is due. Throws `usage`; whoever knows the place says it. */
+/** From the written form to due times. Throws `usage`; the caller adds the place. */
 export function readTime(
   written: Readonly<{ cron: string | null; at: string | null; timezone: string }>,
   calendar: Calendar,
@@ -107,7 +107,7 @@ function zoneHint(zone: string): string {
   return near.startsWith("did you mean") ? near : "use an IANA name, such as UTC, Europe/Berlin or America/New_York";
 }
 
-/** Expressions and zones that were looked at: ten thousand schedules have a few hundred between them. */
+/** Cache of expressions and zones: ten thousand schedules have a few hundred between them. */
 const comes = new Set<string>();
 const zones = new Set<string>();
 const MOST_KNOWN = 20_000;

@@ -1,6 +1,6 @@
 /**
- * When a schedule fires next, as people are told it.
- * Z-7 the command line, the API and the coordinator tell the same times: those to come, jitter included; what was due and missed is none of them.
+ * The next due times of a schedule, as people see them.
+ * Z-7 the command line, the API and the coordinator report the same times: future ones, jitter included, without those that were missed.
  */
 import { type Millis, millis } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
@@ -10,7 +10,7 @@ import { computeJitter } from "./planning.ts";
 
 type Timed = Pick<StandingSchedule, "schedule" | "spec" | "state" | "through">;
 
-/** Due times within the jitter that are looked at one by one; beyond, those to come are begun with. */
+/** Due times within the jitter that are checked one by one; beyond that, only future ones are. */
 const MOST_LOOKED = 1_000;
 
 export function dueTimes({ schedule, spec, state, through }: Timed, calendar: Calendar, most: number, now: Millis): readonly Millis[] {

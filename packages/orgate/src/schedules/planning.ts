@@ -83,7 +83,7 @@ function makeUp(at: Dispatched, first: Millis, now: Millis, calendar: Calendar):
   return dropped === null ? dispatch(at, first, "missed", () => ({ last: first, count: 1 })) : skipTo(dropped);
 }
 
-/** Those whose time, jitter included, has come. Of those within the longest jitter each is looked at: they may come in another order. */
+/** Schedules whose time, jitter included, has come. Those within the longest jitter are checked one by one: they may come in another order. */
 function dueBy(s: StandingSchedule, now: Millis, calendar: Calendar, hash: Hash): Due {
   const { when, jitterMs } = s.spec;
   const first = calendar.next(when, s.through);

@@ -17,6 +17,7 @@ import {
   seq,
 } from "@orgate/core";
 import { foldSchedule, type StandingSchedule, scheduleStream, toScheduleStanding } from "@orgate/core/journal";
+import { usageFault } from "../node/usage-fault.ts";
 import { type Acting, assertMayAct, certifyActor } from "../runtime/people/approvals.ts";
 import { createRunCheck } from "../runtime/people/may-run.ts";
 import type { Person } from "../store/keyring.ts";
@@ -24,7 +25,7 @@ import type { Calendar } from "./calendar.ts";
 import { dueTimes, nextThree } from "./due-times.ts";
 import { planFiring, toFiringId } from "./firing.ts";
 import type { SchedulerPorts } from "./scheduler.ts";
-import { type ScheduleStore, usageFault } from "./store.ts";
+import type { ScheduleStore } from "./store.ts";
 
 export type ScheduleView = Readonly<{
   schedule: string;

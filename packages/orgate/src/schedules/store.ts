@@ -8,7 +8,6 @@
  */
 import {
   type Entry,
-  FaultError,
   isFault,
   type Json,
   type Millis,
@@ -31,6 +30,7 @@ import {
   scheduleStream,
   toScheduleStanding,
 } from "@orgate/core/journal";
+import { usageFault } from "../node/usage-fault.ts";
 
 /** `from`: the file that declares it; null: a person added it. `isOwned`: the file names the owner. */
 export type Declared = Readonly<{ name: string; spec: ScheduleSpec; from: string | null; isOwned?: boolean }>;
@@ -199,5 +199,3 @@ async function readFromEnd(journal: Pick<Journal, "read" | "streams">, name: str
     if (from >= 0 || start === 0) return foldSchedule(null, entries.slice(Math.max(0, from)));
   }
 }
-
-export const usageFault = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,6 +1,6 @@
 /**
  * Secrets that sign deliveries, by webhook: read when the server starts, and again when the project's secrets change.
- * Z-13 A changed secret counts from the next delivery, and the old one no more, without a restart; while there is none, nothing counts.
+ * Z-13 A changed secret counts from the next delivery, and the old one no more, without a restart; while there is no secret, no delivery is accepted.
  * Z-13 A secret of two webhooks signs for neither: each would take the other's deliveries.
  * Z-13 A webhook may name several secrets, any of which may sign, while one replaces another.
  */
@@ -19,7 +19,7 @@ const AGAIN_MS = 5_000;
 
 type SecretWatch = Readonly<{ failed?(error: unknown): void; now?(): number }>;
 
-/** Throws where one is not there, or not one webhook's alone: before anything is opened. */
+/** Throws where a secret is missing, or shared by two webhooks: before anything is opened. */
 export async function openHookSecrets(
   hooks: readonly Hook[],
   store: SecretStore,

@@ -4,6 +4,7 @@ import { type Agent, isFault, listAgentTools, ORCHESTRATOR_MODEL, type Surface }
 import { COORDINATOR, type CoordinatorTools } from "../coordinator/tools.ts";
 import type { OperationContext } from "../operations/context.ts";
 import { openCoordinatorDesk } from "../operations/coordinator/desk.ts";
+import type { OperationExecutor } from "../operations/execute.ts";
 import { SHELL } from "../project/shell-agent.ts";
 import type { Identity } from "./identity/auth.ts";
 
@@ -11,7 +12,7 @@ import type { Identity } from "./identity/auth.ts";
 export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ [COORDINATOR]: "coordinator", [SHELL]: "shell" });
 
 /**
- * W-13 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and whoever may delegate to such an agent,
+ * W-13 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and those that may delegate to such an agent,
  * however far away; and conductors (S-18), which have any agent work. Limited access speaks with none of them.
  */
 export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
@@ -28,12 +29,15 @@ export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorToo
 
 export function connectDesk(
   desk: CoordinatorTools,
-  { runtime, sessionDriver, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "probes" | "now">,
+  { runtime, sessionDriver, once, probes, now }: Pick<OperationContext, "runtime" | "sessionDriver" | "once" | "probes" | "now">,
+  operations: Pick<OperationExecutor, "withAccess">,
   identity: Pick<Identity, "mayDo" | "operator">,
 ): void {
   const open = openCoordinatorDesk({
     runtime,
     sessionDriver,
+    operations,
+    once,
     now,
     journal: runtime.place.store.journal,
     health: probes.ready,

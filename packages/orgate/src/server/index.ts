@@ -1,4 +1,4 @@
-/** The second door of `orgate`: the server and who is let in at it. Beside the first, so that whoever only runs agents loads none of it (R-8). */
+/** The second entry of `orgate`: the server and its authentication. Separate from the first, so that a program that only runs agents loads none of it (R-8). */
 
 export type { CoordinatorDesk, OpenDesk as OpenCoordinatorDesk } from "../coordinator/ports.ts";
 export { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";

@@ -34,3 +34,13 @@ test("W-5 an intent that nobody had taken when it was answered: the same key ret
   expect(later.entry?.event).toMatchObject({ kind: "input.queued", text: "hello" });
   expect(await say()).toEqual(later);
 });
+
+test("W-5 another intent under a used key is refused, and nothing of it is put into the inbox", async () => {
+  const stage = await undriven();
+  const { session } = await stage.runtime.sessions.create({ agent: "clerk" });
+  const say = (text: string) => call(stage, "say", { params: { session }, body: { text } }, "k-1");
+  await say("hello");
+  await expect(say("bye")).rejects.toMatchObject({ problem: { kind: "idempotency-key-reused" } });
+  const pending = await stage.runtime.place.store.inbox.pending(session);
+  expect(pending.map(({ intent }) => intent.wish)).toEqual([{ kind: "follow-up", text: "hello" }]);
+});

@@ -6,10 +6,9 @@ import { type Row, type ScheduleSpec, type SessionId, seq, tableGate } from "@or
 import { IDEMPOTENCY_KEY, OPERATIONS, type OperationName } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import type { Keys } from "../operations/idempotency.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
 import { EACH_MINUTE } from "../schedules/fixtures/stage.ts";
-import { openRequestKeys } from "../store/idempotency-keys.ts";
+import { openRequestKeys, type RequestKeys } from "../store/idempotency-keys.ts";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch, openStand } from "./fixtures/stand.ts";
 
@@ -30,7 +29,7 @@ const toldOf = async (response: Promise<Response>): Promise<readonly [number, un
   return [one.status, await one.json()];
 };
 /** As after a crash right before the answer was kept: what was begun is on disk, what came of it is not. */
-const forgetful = (folder: string): Keys => ({ ...openRequestKeys(folder), keep: () => {} });
+const forgetful = (folder: string): RequestKeys => ({ ...openRequestKeys(folder), keep: () => {} });
 const kindsIn = async ({ runtime }: Serving, ...kinds: readonly string[]): Promise<number> =>
   (await runtime.place.store.journal.tail(0, 10_000)).filter((one) => one.kind === "entry" && kinds.includes(one.entry.event.kind)).length;
 

@@ -22,7 +22,7 @@ async function place({
   const stand = await openStand(options);
   open.push(stand);
   const told: DriveReport[] = [];
-  return { ...stand, told, sessionDriver: openSessionDriver({ runtime: stand.runtime, atOnce, waitMs, told: (one) => told.push(one) }) };
+  return { ...stand, told, sessionDriver: openSessionDriver({ runtime: stand.runtime, atOnce, waitMs, report: (one) => told.push(one) }) };
 }
 
 const opened = async ({ runtime }: Place, id: string): Promise<SessionId> =>

@@ -2,7 +2,6 @@ import { type JsonObject, millis, type Principal } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { OperationContext } from "../operations/context.ts";
 import { OperationExecutor, type OperationHandlers } from "../operations/execute.ts";
-import { type Keys, openIdempotency } from "../operations/idempotency.ts";
 import { type Log, NO_LOG } from "../operations/logs.ts";
 import { openOperations } from "../operations/open.ts";
 import type { SessionDriver } from "../operations/session-driver.ts";
@@ -13,6 +12,7 @@ import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
+import type { RequestKeys } from "../store/idempotency-keys.ts";
 import { openApiServer } from "./http/api.ts";
 import { SERVER_LIMITS, type ServerLimits } from "./http/limits.ts";
 import { type RunningServer, type ServedPage, startServer } from "./http/server.ts";
@@ -23,7 +23,7 @@ import { webhookPages } from "./webhooks/webhooks.ts";
 export type CoordinatorOptions = Readonly<{
   runtime: Runtime;
   access: Access;
-  keys: Keys;
+  keys: RequestKeys;
   host: string;
   port: number;
   version: string;
@@ -35,7 +35,7 @@ export type CoordinatorOptions = Readonly<{
   log?: Log;
   /** Sessions driven at once. */
   atOnce?: number;
-  /** How long a wish may take to become an entry before its sender is told that it waits. */
+  /** How long an intent may take to become an entry before its sender learns that it waits. */
   waitMs?: number;
   /** Schedules are fired here; without it they are only shown. */
   declares?: Declares;
@@ -71,6 +71,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   let server: RunningServer | null = null;
   const operations = openOperations({
     runtime,
+    keys,
     version,
     describe,
     config,
@@ -84,12 +85,12 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     }),
   });
   const { context: front, schedules } = operations;
-  const { sessionDriver, metrics, probes, now } = front;
+  const { sessionDriver, metrics, probes } = front;
   const executor = new OperationExecutor({
     runtime,
     access: refuseOnError(access),
     handlers: operations.handlers,
-    once: openIdempotency(keys, now),
+    once: front.once,
   });
   const more = options.more?.(front, executor) ?? {};
   executor.offer(more.handlers ?? {});
@@ -129,7 +130,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   async function leave(how: Partial<Leaving> = {}): Promise<boolean> {
     const { finishMs, landMs, answersMs } = { ...LEAVING, ...how };
     log("info", "server.leaving", { driving: sessionDriver.driving() });
-    schedules.scheduler.stop(); // what is due from now on is for whoever comes next
+    schedules.scheduler.stop(); // what is due from now on is for the next server
     const landed = await sessionDriver.leave(finishMs, landMs);
     await running.close(answersMs);
     closeAll();
@@ -151,7 +152,7 @@ function openWebhookPages(
     findSessionStart: delegatesOf(new Map(agents.map((agent) => [agent.name, agent])), gate),
     mayNotRun: createRunCheck(gate),
     newSession: NODE.ids.session,
-    wake: sessionDriver.wake,
+    wake: (session) => sessionDriver.wake(session),
     now: () => millis(now()),
     bounds,
     log,

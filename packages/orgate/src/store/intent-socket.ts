@@ -4,7 +4,7 @@
  *
  * W-1 an intent that was answered `new` or `known` is durable in the inbox; the answer comes after that, never before.
  * W-2 the socket is its owner's alone (folder 0700), and goes when the process ends; one left by a process that was killed is replaced.
- * W-2 where no socket can be had (too long a path, no rights), there is none: the row in the database is the second way in.
+ * W-2 where no socket can be opened (too long a path, no rights), the row in the database is the second way in.
  */
 
 import { chmodSync, mkdirSync, readdirSync, rmSync } from "node:fs";
@@ -63,7 +63,7 @@ export type IntentListener = Readonly<{ path: string; close(): Promise<void> }>;
 const runFolder = (directory: string): string => join(directory, "run");
 const socketFile = (directory: string, writer: WriterId): string => join(runFolder(directory), `${writer}.sock`);
 
-/** Null where no socket can be had (W-2). The writer's slot is ours alone, so a socket of its name is one that was left behind. */
+/** Null where no socket can be opened (W-2). The writer's slot is ours alone, so a socket of its name is a leftover. */
 export async function listenForIntents(
   directory: string,
   writer: WriterId,

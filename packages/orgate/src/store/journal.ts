@@ -42,7 +42,7 @@ import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
 import { type Erased, missingKey, openWriter } from "./sqlite/writer.ts";
 
 export type StoreOptions = Readonly<{
-  /** `journal.db`, `writers/` and `blobs/` lie in it. Made when it is not there. */
+  /** `journal.db`, `writers/` and `blobs/` lie in it. Created when missing. */
   directory: string;
   /** Keys the addresses of blobs, so that equal texts of two projects cannot be matched. */
   blobKey: string | Uint8Array;
@@ -86,7 +86,7 @@ export type Store = Omit<ReadStore, "journal"> &
     tally(): readonly Tally[];
     /** One entry as it is stored, with its commit. */
     stored(stream: StreamId, place: Seq): StoredPlace | null;
-    /** Rejects unless the journal takes what is written, as far as can be told without writing to it. */
+    /** Rejects unless the journal takes writes, as far as is known without writing to it. */
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;

@@ -20,7 +20,7 @@ export type Verified = Readonly<{
 
 const MOST_PROBLEMS = 100;
 
-/** `directory`: where the journal lies. `progress` is told how many of about how many entries are done. Ends when nobody waits (`gone`). */
+/** `directory`: where the journal lies. `progress` gets how many of about how many entries are done. Ends when nobody waits (`gone`). */
 export async function verifyInWorker(
   directory: string,
   progress: (entries: number, of: number) => void,

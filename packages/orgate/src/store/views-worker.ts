@@ -1,6 +1,6 @@
 /**
  * Looking things up beside the journal (`views.db`), in a thread of its own: nobody who serves waits for it. Nothing is made before somebody asks, and
- * then only as far as it takes a moment; the answer says how much is missing, and whoever asks again is told more.
+ * then only as far as it takes a moment; the answer says how much is missing, and asking again brings more.
  */
 
 import { extname } from "node:path";
@@ -18,7 +18,7 @@ export type UsageFound = Readonly<{ rows: readonly UsageRow[]; behind: number; c
 export type ViewsWorker = Readonly<{
   find(sought: FacetQuery, before: number, most: number): Promise<FoundEntries>;
   usage(asked: UsageAsked): Promise<UsageFound>;
-  /** Sessions in whose newest inputs and answers, of all sessions, one has all of these words. What is erased is not looked at. */
+  /** Sessions of which one of the newest inputs or answers, over all sessions, has all of these words. Erased text is not searched. */
   said(words: readonly string[]): Promise<readonly SessionId[]>;
   close(): Promise<void>;
 }>;

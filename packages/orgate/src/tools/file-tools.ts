@@ -2,7 +2,7 @@
  * Tools for the files of a project: read, search, write, edit. Ordinary tools: nothing of them runs without a permit.
  *
  * T-13 write and edit show before and after. T-12 what they touch is the one path that the given one leads to, `File::"src/a.ts"`: it is what
- * the policies decide on and exactly what is opened. T-13 what they say is bounded; a file that is no text is told, not shown.
+ * the policies decide on and exactly what is opened. T-13 their output is bounded; a file that is no text is named, not shown.
  */
 import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
@@ -266,7 +266,7 @@ function edited(
   return { text: pieces.join(new_string), places };
 }
 
-/** T-13 by what the file holds now; where both would look alike, nobody can tell. */
+/** T-13 by the file's contents now; where both would look alike, it is unknown. */
 function whatBecame(files: ProjectFiles, { path: at, old_string, new_string, digest }: EditInput): Reconciled {
   const { bytes, size } = files.read(at, MAX_FILE);
   const held = size > bytes.length ? null : textOf(bytes);

@@ -2,15 +2,17 @@
  * `/ws/chat`, for clients that speak the older protocol: `type` in PascalCase, all fields text except the two booleans. This is the one file that
  * knows it; what it tells is a translation of a turn's signs.
  *
- * W-26 the messages are those of the protocol, with exactly its fields; what a client sends that is none of them is a `PARSE_ERROR`.
+ * W-26 the messages are those of the protocol, with exactly its fields; any other message of a client is a `PARSE_ERROR`.
  * W-26 `ToolCallStarted` when a call starts, with the model's own text as `arguments`; a denied call has only its `PolicyDecision`.
  * W-26 one `PolicyDecision` for each decision about each action, with the gate's own word and the policies by name.
  * W-26 exactly one `ChatChunk` with `done: true` per request on every ending, after all its other messages, with the whole text; after a failure then `Error` with `LOOP_ERROR`.
  */
 
-import { type IntentId, lowerFirst, readJson } from "@orgate/core/vocab";
+import { type IntentId, readJson } from "@orgate/core/vocab";
 import * as z from "zod";
+import { unreadable } from "./problem.ts";
 import { followTurn, type LiveSign, type TurnDecision, type TurnSign } from "./turn.ts";
+import { MOST_VALUES } from "./v1.ts";
 
 const chatSend = z.strictObject({ type: z.literal("ChatSend"), id: z.string().max(200), content: z.string().min(1).max(1_000_000) });
 const ping = z.strictObject({ type: z.literal("Ping") });
@@ -49,14 +51,11 @@ export type ReadChat = Readonly<{ kind: "message"; message: ChatClientMessage } 
 
 export function readChatMessage(text: string): ReadChat {
   const refused = (message: string): ReadChat => ({ kind: "refused", error: chatError(null, "PARSE_ERROR", message) });
-  const json = readJson(text);
+  const json = readJson(text, MOST_VALUES);
   if (json.kind === "not-json") return refused(`the message is not JSON: ${json.detail}`);
   const read = chatClientMessage.safeParse(json.value);
   if (read.success) return { kind: "message", message: read.data };
-  const [issue] = read.error.issues;
-  return refused(
-    `not a message: ${issue === undefined || issue.path.length === 0 ? "" : `\`${issue.path.join(".")}\` `}${lowerFirst(issue?.message ?? "")}`,
-  );
+  return refused(unreadable("not a message", read.error).detail);
 }
 
 export const chatError = (request: string | null, code: string, message: string): ChatServerMessage => ({

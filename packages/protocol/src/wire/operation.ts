@@ -64,10 +64,10 @@ export function defineOperations<W extends Words, S extends { readonly [K in key
   ) as unknown as Defined<W, S>; // the parameters' types are the proof that every name has both halves
 }
 
-export const as = <R extends z.ZodType>(schema: R): OperationAnswer<R> => ({ kind: "json", schema });
-export const EVENTS: OperationAnswer<Nothing> = { kind: "events" };
-export const UI_STREAM: OperationAnswer<Nothing> = { kind: "ui-stream" };
-export const inText = (mediaType: string): OperationAnswer<Nothing> => ({ kind: "text", mediaType });
+export const as = <R extends z.ZodType>(schema: R): Readonly<{ kind: "json"; schema: R }> => ({ kind: "json", schema });
+export const EVENTS = { kind: "events" } as const satisfies OperationAnswer<Nothing>;
+export const UI_STREAM = { kind: "ui-stream" } as const satisfies OperationAnswer<Nothing>;
+export const inText = (mediaType: string): Readonly<{ kind: "text"; mediaType: string }> => ({ kind: "text", mediaType });
 
 export const whole = z.coerce.number().int().min(0);
 /** `after` or `before` is what `next` of the page before it says. */

@@ -6,7 +6,7 @@
  * W-5 a POST that changes something needs an idempotency key: the same key, by the same person, for the same request, is done once and answered alike.
  */
 import type * as z from "zod";
-import type { Nothing, Operation, OperationAnswer } from "./operation.ts";
+import type { Nothing, Operation } from "./operation.ts";
 import { agentOperations } from "./operations/agents.ts";
 import { approvalOperations } from "./operations/approvals.ts";
 import { journalOperations } from "./operations/journal.ts";
@@ -48,4 +48,5 @@ export type OperationRequest<K extends OperationName> = Readonly<{
   body: z.output<Operations[K]["body"]>;
 }>;
 /** The response; streams have none. */
-export type OperationOutput<K extends OperationName> = Operations[K]["answers"] extends OperationAnswer<infer R> ? z.output<R> : never;
+export type OperationOutput<K extends OperationName> =
+  Operations[K]["answers"] extends Readonly<{ kind: "json"; schema: infer R extends z.ZodType }> ? z.output<R> : undefined;

@@ -114,14 +114,20 @@ export function wireProblem(kind: WireProblemKind, detail: string, hint: string,
   return { type: typeOf(kind), ...WIRE_PROBLEMS[kind], detail, kind, hint, issues };
 }
 
-/** Of whatever was thrown: what is no fault of ours is told to the log, not to the wire. */
+/** For any thrown value: an unexpected error goes to the log, not to the wire. */
 export const problemFrom = (error: unknown): Problem =>
   isFault(error) ? problemOf(error.fault) : wireProblem("internal", "an error that was not foreseen", "the server's log has the details");
 
 const MOST_ISSUES = 20;
+/** Characters of a path or a message: it quotes the request, and must not be as long. */
+const MOST_ISSUE_LENGTH = 200;
+const clip = (text: string): string => (text.length > MOST_ISSUE_LENGTH ? `${text.slice(0, MOST_ISSUE_LENGTH).toWellFormed()}…` : text);
+
 /** Of a value that its decoder does not take. */
 export function unreadable(what: string, error: z.ZodError): Problem {
-  const issues = error.issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({ path: path.join("."), message: lowerFirst(message) }));
+  const issues = error.issues
+    .slice(0, MOST_ISSUES)
+    .map(({ path, message }) => ({ path: clip(path.join(".")), message: lowerFirst(clip(message)) }));
   const [first] = issues;
   const where = first === undefined || first.path === "" ? "" : `\`${first.path}\` `;
   return wireProblem(

@@ -1,6 +1,6 @@
 /**
  * The things that frames and routes carry, each with its one decoder. A decoder that gives an id its brand casts, as decoders may; the JSON
- * Schema of each can be told, since the description of the API is made from them.
+ * Schema can be made from each, since the description of the API is made from them.
  */
 
 import {
@@ -63,7 +63,7 @@ export const digestStart = z.string().regex(/^[0-9a-f]{6,64}$/);
 export const seqSchema = branded<Seq>(countSchema);
 export const millisSchema = branded<Millis>(countSchema);
 
-/** Chosen by whoever asks; the same one again is the same request. */
+/** Chosen by the caller; the same one again is the same request. */
 export const requestId = z.string().regex(/^[\w.:-]{1,64}$/);
 
 export const principal: z.ZodType<Principal> = z.discriminatedUnion("kind", [

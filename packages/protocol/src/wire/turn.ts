@@ -1,6 +1,6 @@
 /**
- * One turn, told by signs: what a chat shows of it, whatever form the chat has. A pure fold of the session's entries and previews, from the entry that
- * the wish became (or before it) on; entries of other turns are passed over.
+ * One turn as signs: what a chat shows of it, whatever form the chat has. A pure fold of the session's entries and previews, from the entry that
+ * the intent became (or before it) on; entries of other turns are passed over.
  *
  * W-26 a turn has exactly one last sign, `ended` or `dropped`, on every path, and nothing follows it.
  * W-26 words are told only as they were shown (previews) or as the turn delivered them (`output`): what the gate withheld is in no sign.
@@ -57,136 +57,160 @@ export type TurnSign =
   /** It never became a turn. */
   | Readonly<{ kind: "dropped"; reason: string }>;
 
+type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
+
 const NONE: readonly TurnSign[] = [];
 
+/** One per turn: the entry that `intent` became starts it. */
 export function followTurn(intent: IntentId): (live: LiveSign) => readonly TurnSign[] {
-  let phase: "before" | "in" | "after" = "before";
-  let turn = 0;
-  let isQueued = false; // before that, nothing that is cancelled is this
-  /** Of the reply in progress. */
-  let shown = false;
-  const proposed = new Map<string, ProposedCall>();
-  const asked = new Map<ApprovalId, string>(); // the action that each approval request is about
-  const open = new Map<CallId, string>(); // started and not settled: how it failed last
+  const turn = new FollowedTurn(intent);
+  return (live) => turn.toSigns(live);
+}
 
-  const end = (sign: TurnSign): readonly TurnSign[] => {
-    phase = "after";
-    const left = [...open].map(([call, error]): TurnSign => settledBy(call, error));
-    open.clear();
-    return [...left, sign];
-  };
-  const start = (id: CallId): readonly TurnSign[] => {
-    const call = proposed.get(id);
-    if (call === undefined || open.has(id)) return NONE; // run again: it was told
-    open.set(id, "the turn ended first");
-    return [{ kind: "started", call }];
-  };
-  const settle = (id: CallId, sign: TurnSign): readonly TurnSign[] => (open.delete(id) ? [sign] : NONE);
+class FollowedTurn {
+  readonly #intent: IntentId;
+  readonly #calls = new TurnCalls();
+  /** The action that each approval request is about. */
+  readonly #asked = new Map<ApprovalId, string>();
+  #phase: "before" | "in" | "after" = "before";
+  #turn = 0;
+  /** Until the input is queued, a cancellation is not about it. */
+  #isQueued = false;
+  /** Words of the reply in progress were shown. */
+  #isShown = false;
 
-  function before({ event: e, stream }: Entry): readonly TurnSign[] {
-    if (e.kind === "input.queued" && e.intent === intent) isQueued = true;
-    if (e.kind === "turn.started" && e.intent === intent) {
-      phase = "in";
-      turn = e.turn;
-      return [{ kind: "began", session: stream as SessionId, turn }]; // only a session's stream has turns
+  constructor(intent: IntentId) {
+    this.#intent = intent;
+  }
+
+  toSigns(live: LiveSign): readonly TurnSign[] {
+    if (this.#phase === "after") return NONE;
+    if (live.kind === "entry") return this.#phase === "before" ? this.#before(live.entry) : this.#within(live.entry.event);
+    const { iteration, attempt, preview } = live;
+    if (this.#phase !== "in" || preview.part === "call") return NONE;
+    if (preview.part === "text") this.#isShown = true;
+    return [{ kind: "words", part: preview.part, iteration, attempt, offset: preview.offset, text: preview.text }];
+  }
+
+  #end(sign: TurnSign): readonly TurnSign[] {
+    this.#phase = "after";
+    return [...this.#calls.abandon(), sign];
+  }
+
+  #before({ event: e, stream }: Entry): readonly TurnSign[] {
+    if (e.kind === "input.queued" && e.intent === this.#intent) this.#isQueued = true;
+    if (e.kind === "turn.started" && e.intent === this.#intent) {
+      this.#phase = "in";
+      this.#turn = e.turn;
+      return [{ kind: "began", session: stream as SessionId, turn: e.turn }]; // only a session's stream has turns
     }
-    if (e.kind === "intent.refused" && e.intent === intent) return end({ kind: "dropped", reason: e.reason });
-    if (e.kind === "turn.cancel-asked" && e.all && isQueued)
-      return end({ kind: "dropped", reason: "what was to follow the turn was cancelled" });
-    if (e.kind === "session.closed") return end({ kind: "dropped", reason: "the session is closed" });
+    if (e.kind === "intent.refused" && e.intent === this.#intent) return this.#end({ kind: "dropped", reason: e.reason });
+    if (e.kind === "turn.cancel-asked" && e.all && this.#isQueued)
+      return this.#end({ kind: "dropped", reason: "what was to follow the turn was cancelled" });
+    if (e.kind === "session.closed") return this.#end({ kind: "dropped", reason: "the session is closed" });
     return NONE;
   }
 
-  function within(e: JournalEvent): readonly TurnSign[] {
+  #within(e: JournalEvent): readonly TurnSign[] {
     switch (e.kind) {
       case "model.asked":
-        shown = false;
+        this.#isShown = false;
         return e.purpose === "reply" ? [{ kind: "asked", iteration: e.iteration, attempt: e.attempt }] : NONE;
       case "model.failed":
-        return e.purpose === "reply" && shown ? [{ kind: "broke", iteration: e.iteration, attempt: e.attempt }] : NONE;
-      case "model.replied": {
-        if (e.purpose !== "reply") return NONE;
-        for (const part of e.parts) if (part.kind === "call") proposed.set(part.id, part);
-        const text = e.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("");
-        return [{ kind: "replied", iteration: e.iteration, attempt: e.attempt, text: shown ? text : "", shown }];
+        return e.purpose === "reply" && this.#isShown ? [{ kind: "broke", iteration: e.iteration, attempt: e.attempt }] : NONE;
+      case "model.replied":
+        return e.purpose === "reply" ? this.#reply(e) : NONE;
+      case "gate.decided": {
+        const call = this.#calls.find(e.id);
+        return [{ kind: "decided", action: actionName(e.action), call, decision: e.verdict.kind, reason: verdictReason(e.verdict) }];
       }
-      case "gate.decided":
-        return [
-          {
-            kind: "decided",
-            action: actionName(e.action),
-            call: proposed.get(e.id) ?? null,
-            decision: e.verdict.kind,
-            reason: verdictReason(e.verdict),
-          },
-        ];
       case "approval.asked":
-        asked.set(e.approval, e.action);
-        return [{ kind: "question", approval: e.approval, digest: e.digest, call: proposed.get(e.action) ?? null, asks: e.asks }];
-      case "approval.answered": {
-        const reason = isRefusal(e.answer) ? e.answer.reason : null;
-        return [{ kind: "answered", approval: e.approval, call: asked.get(e.approval) ?? null, approved: reason === null, reason }];
-      }
+        this.#asked.set(e.approval, e.action);
+        return [{ kind: "question", approval: e.approval, digest: e.digest, call: this.#calls.find(e.action), asks: e.asks }];
+      case "approval.answered":
+        return this.#answered(e.approval, isRefusal(e.answer) ? e.answer.reason : null);
       case "approval.expired":
-        return [
-          {
-            kind: "answered",
-            approval: e.approval,
-            call: asked.get(e.approval) ?? null,
-            approved: false,
-            reason: "nobody answered in time",
-          },
-        ];
+        return this.#answered(e.approval, "nobody answered in time");
       case "act.started":
-        return start(e.call);
       case "child.opened":
-        return start(e.call);
+        return this.#calls.start(e.call);
       case "act.ended":
-        if (e.recovering && e.outcome.kind === "failed") {
-          if (open.has(e.call)) open.set(e.call, e.outcome.error);
-          return NONE;
-        }
-        if (e.outcome.kind === "done")
-          return settle(e.call, {
-            kind: "settled",
-            call: e.call,
-            isError: false,
-            text: outputText(e.outcome.output),
-            output: e.outcome.output,
-          });
-        return settle(e.call, settledBy(e.call, e.outcome.kind === "failed" ? e.outcome.error : unknownText(e.outcome)));
+        return this.#calls.end(e);
       case "recovery.applied":
-        if (e.strategy === "cached")
-          return settle(e.call, { kind: "settled", call: e.call, isError: false, text: outputText(e.output), output: e.output });
-        return LAST_WORDS.has(e.strategy) ? settle(e.call, settledBy(e.call, open.get(e.call) ?? e.detail)) : NONE;
-      case "child.ended": {
-        const isError = e.ending !== "completed";
-        const text = e.output ?? e.detail ?? ENDINGS[e.ending].sentence;
-        return settle(e.call, isError ? settledBy(e.call, text) : { kind: "settled", call: e.call, isError, text, output: text });
-      }
+        return this.#calls.recover(e);
+      case "child.ended":
+        return this.#calls.endChild(e);
       case "turn.ended":
-        if (e.turn !== turn) return NONE;
-        return end({ kind: "ended", ending: e.ending, output: e.output, ...ENDINGS[e.ending], detail: e.detail });
+        if (e.turn !== this.#turn) return NONE;
+        return this.#end({ kind: "ended", ending: e.ending, output: e.output, ...ENDINGS[e.ending], detail: e.detail });
       default: // the others are for those who read the journal
         return NONE;
     }
   }
 
-  return (live) => {
-    if (phase === "after") return NONE;
-    if (live.kind === "entry") return phase === "before" ? before(live.entry) : within(live.entry.event);
-    const { iteration, attempt, preview } = live;
-    if (phase !== "in" || preview.part === "call") return NONE;
-    if (preview.part === "text") shown = true;
-    return [{ kind: "words", part: preview.part, iteration, attempt, offset: preview.offset, text: preview.text }];
-  };
+  #reply({ parts, iteration, attempt }: Of<"model.replied">): readonly TurnSign[] {
+    for (const part of parts) if (part.kind === "call") this.#calls.propose(part);
+    const text = parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("");
+    return [{ kind: "replied", iteration, attempt, text: this.#isShown ? text : "", shown: this.#isShown }];
+  }
+
+  #answered(approval: ApprovalId, reason: string | null): readonly TurnSign[] {
+    return [{ kind: "answered", approval, call: this.#asked.get(approval) ?? null, approved: reason === null, reason }];
+  }
+}
+
+/** The calls of a turn: however often one runs, it starts once and settles once. */
+class TurnCalls {
+  readonly #proposed = new Map<string, ProposedCall>();
+  /** Started and not settled, with the last error. */
+  readonly #open = new Map<CallId, string>();
+
+  propose(call: ProposedCall): void {
+    this.#proposed.set(call.id, call);
+  }
+
+  find(action: string): ProposedCall | null {
+    return this.#proposed.get(action) ?? null;
+  }
+
+  start(id: CallId): readonly TurnSign[] {
+    const call = this.#proposed.get(id);
+    if (call === undefined || this.#open.has(id)) return NONE; // a repeat has no sign of its own
+    this.#open.set(id, "the turn ended first");
+    return [{ kind: "started", call }];
+  }
+
+  end({ call, outcome, recovering }: Of<"act.ended">): readonly TurnSign[] {
+    if (outcome.kind === "done") return this.#settle(call, { text: outputText(outcome.output), output: outcome.output });
+    const error = outcome.kind === "failed" ? outcome.error : unknownText(outcome);
+    if (!recovering || outcome.kind !== "failed") return this.#fail(call, error);
+    if (this.#open.has(call)) this.#open.set(call, error);
+    return NONE;
+  }
+
+  recover({ call, strategy, output, detail }: Of<"recovery.applied">): readonly TurnSign[] {
+    if (strategy === "cached") return this.#settle(call, { text: outputText(output), output });
+    return LAST_STRATEGIES.has(strategy) ? this.#fail(call, this.#open.get(call) ?? detail) : NONE;
+  }
+
+  endChild({ call, ending, output, detail }: Of<"child.ended">): readonly TurnSign[] {
+    const text = output ?? detail ?? ENDINGS[ending].sentence;
+    return ending === "completed" ? this.#settle(call, { text, output: text }) : this.#fail(call, text);
+  }
+
+  /** Settles the calls that the turn did not wait for. */
+  abandon(): readonly TurnSign[] {
+    return [...this.#open].flatMap(([call, error]) => this.#fail(call, error));
+  }
+
+  #settle(call: CallId, result: Readonly<{ text: string; output: Json }>): readonly TurnSign[] {
+    return this.#open.delete(call) ? [{ kind: "settled", call, isError: false, ...result }] : NONE;
+  }
+
+  #fail(call: CallId, error: string): readonly TurnSign[] {
+    return this.#open.delete(call) ? [{ kind: "settled", call, isError: true, text: error, output: null }] : NONE;
+  }
 }
 
 /** Strategies after which nothing more is tried: the call stays failed. */
-const LAST_WORDS: ReadonlySet<Extract<JournalEvent, { kind: "recovery.applied" }>["strategy"]> = new Set([
-  "ask-model",
-  "dead-letter",
-  "stop",
-]);
-
-const settledBy = (call: CallId, error: string): TurnSign => ({ kind: "settled", call, isError: true, text: error, output: null });
+const LAST_STRATEGIES: ReadonlySet<Of<"recovery.applied">["strategy"]> = new Set(["ask-model", "dead-letter", "stop"]);

@@ -58,146 +58,190 @@ export type UiTurn = Readonly<{
 }>;
 
 export function uiTurn(intent: IntentId): UiTurn {
-  const signs = followTurn(intent);
-  let isOver = false;
-  let inStep = false;
-  /** Of the step: what was shown of text and thinking, by their block. */
-  let text: Block | null = null;
-  let thinking: Block | null = null;
-  const named = new Set<string>();
+  const message = new UiMessage(intent);
+  return { hear: (live) => message.hear(live), pause: () => message.pause(), isOver: () => message.isOver };
+}
 
-  const closed = (): readonly UiPart[] => {
-    const ends = [end("reasoning", thinking), end("text", text)].flat();
-    thinking = null;
-    text = null;
-    return ends;
-  };
-  const stepped = (): readonly UiPart[] => {
-    const parts: UiPart[] = [...closed(), ...(inStep ? [{ type: "finish-step" } as const] : [])];
-    inStep = false;
-    return parts;
-  };
-  const takenBack = (): readonly UiPart[] => {
-    text = null;
-    thinking = null;
-    return [{ type: "reset-step" }];
-  };
-  function say(id: string, words: string): readonly UiPart[] {
-    text = { id, shown: words };
-    return [...start("text", id), { type: "text-delta", id, delta: words }];
+/** The turn's one message: its steps, and in each step the text, the thinking and the calls. */
+class UiMessage {
+  readonly #signs: (live: LiveSign) => readonly TurnSign[];
+  readonly #step = new UiStep();
+  /** Calls whose input was sent. */
+  readonly #named = new Set<string>();
+  /** Text that the last reply has shown. */
+  #last = "";
+  /** Any reply has shown text. */
+  #hasSpoken = false;
+  #isOver = false;
+
+  constructor(intent: IntentId) {
+    this.#signs = followTurn(intent);
   }
 
-  /** The input is told with the first that is told of the call. */
-  function name(call: ProposedCall | null): readonly UiPart[] {
-    if (call === null || named.has(call.id)) return [];
-    named.add(call.id);
-    const input = call.args.kind === "json" ? call.args.value : call.text;
-    return [{ type: "tool-input-available", toolCallId: call.id, toolName: call.tool, input, dynamic: true }];
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
-  function words({ part, iteration, attempt, offset, text: delta }: Extract<TurnSign, { kind: "words" }>): readonly UiPart[] {
-    const kind = part === "text" ? "text" : "reasoning";
-    const before = part === "text" ? text : thinking;
-    const id = `${kind}-${iteration}-${attempt}`;
-    const block = before?.id === id ? before : { id, shown: "" };
-    if (offset > block.shown.length) return []; // something is missing: the whole comes with the reply
-    const fresh = delta.slice(block.shown.length - offset);
-    const after = { id, shown: block.shown + fresh };
-    if (part === "text") text = after;
-    else thinking = after;
-    const opening = before?.id === id ? [] : [...end(kind, before), ...start(kind, id)];
-    return fresh === "" ? opening : [...opening, { type: `${kind}-delta`, id, delta: fresh }];
+  hear(live: LiveSign): readonly UiPart[] {
+    return this.#signs(live).flatMap((sign) => {
+      this.#isOver ||= sign.kind === "ended" || sign.kind === "dropped";
+      return this.#partsFor(sign);
+    });
   }
 
-  function replied(sign: Extract<TurnSign, { kind: "replied" }>): readonly UiPart[] {
-    if (!sign.shown) return closed();
-    const shown = text?.shown ?? "";
-    if (!sign.text.startsWith(shown))
-      return [...takenBack(), ...say(`text-${sign.iteration}-${sign.attempt}-whole`, sign.text), ...closed()];
-    const rest = sign.text.slice(shown.length);
-    const id = text?.id ?? `text-${sign.iteration}-${sign.attempt}`;
-    return [...(rest === "" ? [] : text === null ? say(id, rest) : [{ type: "text-delta", id, delta: rest } as const]), ...closed()];
+  pause(): readonly UiPart[] {
+    this.#isOver = true;
+    return [...this.#step.finish(), { type: "finish", finishReason: "tool-calls", messageMetadata: { waiting: true } }];
   }
 
-  let last = ""; // what the last reply has shown
-  let spoke = false; // any of them
-
-  function ended(sign: Extract<TurnSign, { kind: "ended" }>): readonly UiPart[] {
-    const { ending, sentence, next, detail } = sign;
-    const output = sign.output ?? "";
-    const isNew = output !== "" && (ending === "completed" ? output !== last : !spoke);
-    const delivered = isNew ? [...(last === "" || !inStep ? [] : takenBack()), ...say("text-delivered", output), ...closed()] : [];
-    const said = ending === "completed" ? [] : [...say("text-ending", sentence), ...closed()];
-    const data: Json = { ending, sentence, next, detail };
-    const parts: readonly UiPart[] = [...delivered, ...said, { type: "data-ending", data }, ...stepped()];
-    if (ending === "failed") return [...parts, { type: "error", errorText: detail ?? sentence }, finish(ending)];
-    return [...parts, ...(ending === "cancelled" ? [{ type: "abort", reason: detail ?? sentence } as const] : []), finish(ending)];
-  }
-
-  function partsOf(sign: TurnSign): readonly UiPart[] {
+  #partsFor(sign: TurnSign): readonly UiPart[] {
     switch (sign.kind) {
       case "began":
         return [{ type: "start", messageId: `${sign.session}.${sign.turn}`, messageMetadata: { session: sign.session, turn: sign.turn } }];
-      case "asked": {
-        if (sign.attempt > 1 && inStep) return closed();
-        const parts: readonly UiPart[] = [...stepped(), { type: "start-step" }];
-        inStep = true;
-        last = "";
-        return parts;
-      }
+      case "asked":
+        if (sign.attempt > 1 && this.#step.isOpen) return this.#step.close();
+        this.#last = "";
+        return this.#step.begin();
       case "words":
-        return words(sign);
+        return this.#step.stream(sign);
       case "broke":
-        return takenBack();
+        return this.#step.takeBack();
       case "replied":
-        last = sign.text;
-        spoke ||= last !== "";
-        return replied(sign);
-      case "decided": {
-        const { call, action, decision, reason } = sign;
-        const told: UiPart = { type: "data-decision", data: { action, call: call?.id ?? null, decision, reason }, transient: true };
-        if (call === null || decision !== "deny") return [told, ...(decision === "allow" ? name(call) : [])];
-        return [told, ...name(call), { type: "tool-output-error", toolCallId: call.id, errorText: `denied: ${reason}`, dynamic: true }];
-      }
-      case "question": {
-        if (sign.call === null) return [];
-        const reason = sign.asks.map(({ question }) => question).join("; ");
-        const approval = uiApproval(sign.approval, sign.digest);
-        return [...name(sign.call), { type: "tool-approval-request", approvalId: approval, toolCallId: sign.call.id, reason }];
-      }
+        this.#last = sign.text;
+        this.#hasSpoken ||= sign.text !== "";
+        return this.#step.complete(sign);
+      case "decided":
+        return this.#decided(sign);
+      case "question":
+        return sign.call === null ? [] : [...this.#name(sign.call), questionPart(sign, sign.call)];
       case "started":
-        return name(sign.call);
+        return this.#name(sign.call);
       case "settled":
         return sign.isError
           ? [{ type: "tool-output-error", toolCallId: sign.call, errorText: sign.text, dynamic: true }]
           : [{ type: "tool-output-available", toolCallId: sign.call, output: sign.output, dynamic: true }];
       case "ended":
-        return ended(sign);
+        return this.#ended(sign);
       case "dropped":
         return [{ type: "error", errorText: sign.reason }, finish("failed")];
       case "answered": // W-27
-        return sign.approved || sign.call === null || !named.has(sign.call) ? [] : [{ type: "tool-output-denied", toolCallId: sign.call }];
+        return sign.approved || sign.call === null || !this.#named.has(sign.call)
+          ? []
+          : [{ type: "tool-output-denied", toolCallId: sign.call }];
     }
   }
 
-  return {
-    hear: (live) =>
-      signs(live).flatMap((sign) => {
-        isOver ||= sign.kind === "ended" || sign.kind === "dropped";
-        return partsOf(sign);
-      }),
-    pause() {
-      isOver = true;
-      return [...stepped(), { type: "finish", finishReason: "tool-calls", messageMetadata: { waiting: true } }];
-    },
-    isOver: () => isOver,
-  };
+  /** A call's input goes ahead of the first other part about it. */
+  #name(call: ProposedCall | null): readonly UiPart[] {
+    if (call === null || this.#named.has(call.id)) return [];
+    this.#named.add(call.id);
+    const input = call.args.kind === "json" ? call.args.value : call.text;
+    return [{ type: "tool-input-available", toolCallId: call.id, toolName: call.tool, input, dynamic: true }];
+  }
+
+  #decided({ call, action, decision, reason }: SignOf<"decided">): readonly UiPart[] {
+    const told: UiPart = { type: "data-decision", data: { action, call: call?.id ?? null, decision, reason }, transient: true };
+    if (call === null || decision !== "deny") return [told, ...(decision === "allow" ? this.#name(call) : [])];
+    return [told, ...this.#name(call), { type: "tool-output-error", toolCallId: call.id, errorText: `denied: ${reason}`, dynamic: true }];
+  }
+
+  #ended({ ending, sentence, next, detail, output: delivered }: SignOf<"ended">): readonly UiPart[] {
+    const step = this.#step;
+    const output = delivered ?? "";
+    const isNew = output !== "" && (ending === "completed" ? output !== this.#last : !this.#hasSpoken);
+    const reset = isNew && this.#last !== "" && step.isOpen ? step.takeBack() : [];
+    const parts: readonly UiPart[] = [
+      ...reset,
+      ...(isNew ? step.say("text-delivered", output) : []),
+      ...(ending === "completed" ? [] : step.say("text-ending", sentence)),
+      { type: "data-ending", data: { ending, sentence, next, detail } },
+      ...step.finish(),
+    ];
+    if (ending === "failed") return [...parts, { type: "error", errorText: detail ?? sentence }, finish(ending)];
+    return [...parts, ...(ending === "cancelled" ? [{ type: "abort", reason: detail ?? sentence } as const] : []), finish(ending)];
+  }
 }
 
+/** One step of the message: a block of text and one of thinking, that grow while words come. */
+class UiStep {
+  #text: Block | null = null;
+  #thinking: Block | null = null;
+  #isOpen = false;
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  begin(): readonly UiPart[] {
+    const parts: readonly UiPart[] = [...this.finish(), { type: "start-step" }];
+    this.#isOpen = true;
+    return parts;
+  }
+
+  /** Ends the open blocks; the step itself goes on. */
+  close(): readonly UiPart[] {
+    const ends = [...end("reasoning", this.#thinking), ...end("text", this.#text)];
+    this.#thinking = null;
+    this.#text = null;
+    return ends;
+  }
+
+  finish(): readonly UiPart[] {
+    const parts: readonly UiPart[] = [...this.close(), ...(this.#isOpen ? [{ type: "finish-step" } as const] : [])];
+    this.#isOpen = false;
+    return parts;
+  }
+
+  takeBack(): readonly UiPart[] {
+    this.#text = null;
+    this.#thinking = null;
+    return [{ type: "reset-step" }];
+  }
+
+  /** A block of its own, whole. */
+  say(id: string, words: string): readonly UiPart[] {
+    this.#text = { id, shown: words };
+    return [...start("text", id), { type: "text-delta", id, delta: words }, ...this.close()];
+  }
+
+  stream({ part, iteration, attempt, offset, text }: SignOf<"words">): readonly UiPart[] {
+    const kind = part === "text" ? "text" : "reasoning";
+    const before = part === "text" ? this.#text : this.#thinking;
+    const id = `${kind}-${iteration}-${attempt}`;
+    const shown = before?.id === id ? before.shown : "";
+    if (offset > shown.length) return []; // something is missing: the whole comes with the reply
+    const delta = text.slice(shown.length - offset);
+    const after = { id, shown: shown + delta };
+    if (part === "text") this.#text = after;
+    else this.#thinking = after;
+    const opening = before?.id === id ? [] : [...end(kind, before), ...start(kind, id)];
+    return delta === "" ? opening : [...opening, { type: `${kind}-delta`, id, delta }];
+  }
+
+  /** The reply as it was recorded: the rest of its text, or all of it where other words were shown. */
+  complete({ iteration, attempt, text, shown: isShown }: SignOf<"replied">): readonly UiPart[] {
+    if (!isShown) return this.close();
+    const shown = this.#text?.shown ?? "";
+    if (!text.startsWith(shown)) return [...this.takeBack(), ...this.say(`text-${iteration}-${attempt}-whole`, text)];
+    const delta = text.slice(shown.length);
+    if (delta === "") return this.close();
+    if (this.#text === null) return this.say(`text-${iteration}-${attempt}`, delta);
+    return [{ type: "text-delta", id: this.#text.id, delta }, ...this.close()];
+  }
+}
+
+type SignOf<K extends TurnSign["kind"]> = Extract<TurnSign, { kind: K }>;
 type Block = Readonly<{ id: string; shown: string }>;
 const start = (kind: "text" | "reasoning", id: string): readonly UiPart[] => [{ type: `${kind}-start`, id }];
 const end = (kind: "text" | "reasoning", block: Block | null): readonly UiPart[] =>
   block === null ? [] : [{ type: `${kind}-end`, id: block.id }];
+
+const questionPart = ({ approval, digest, asks }: SignOf<"question">, call: ProposedCall): UiPart => ({
+  type: "tool-approval-request",
+  approvalId: uiApproval(approval, digest),
+  toolCallId: call.id,
+  reason: asks.map(({ question }) => question).join("; "),
+});
 
 const FINISH: Readonly<Record<Ending, string>> = {
   completed: "stop",

@@ -19,6 +19,8 @@ import { OPERATION_NAMES, type OperationAct, type OperationName } from "./words/
 export const VERSION = 1;
 /** A frame that is longer closes its connection. In bytes of UTF-8; room for the files that a message may have. */
 export const MOST_FRAME_BYTES = 32 * 1024 * 1024;
+/** Keys and values of one frame or request body, at the most: what is long in it are the texts of files. */
+export const MOST_VALUES = 100_000;
 /** Of one connection. */
 export const MOST_SUBSCRIPTIONS = 64;
 /** Entries of one batch, at the most. */
@@ -36,7 +38,7 @@ const subscription = {
   id: s.requestId,
   to,
   after: z.union([s.countSchema, z.literal("now")]),
-  /** Words of replies in progress are told too. */
+  /** Also sends the text of replies in progress. */
   previews: z.boolean().default(true),
 };
 
@@ -141,13 +143,13 @@ export const serverFrame = z.discriminatedUnion("kind", [
   }),
   /** Everything up to here has been sent; what comes from now on is new. */
   z.strictObject({ kind: z.literal("caught-up"), id: s.requestId, at: s.countSchema }),
-  /** Nothing more comes of this subscription: its session is closed, or the client wanted it so. */
+  /** The subscription has ended: its session is closed, or the client wanted it so. */
   z.strictObject({ kind: z.literal("ended"), id: s.requestId, at: s.countSchema, why: z.enum(["closed", "unsubscribed"]) }),
   /** The output of a call, with the status that HTTP would have. */
   z.strictObject({ kind: z.literal("result"), id: s.requestId, status: z.int(), value: z.unknown() }),
   /** `before`: where to ask on from; null when there is nothing older. */
   z.strictObject({ kind: z.literal("page"), id: s.requestId, entries: z.array(s.entry), before: s.seqSchema.nullable() }),
-  /** `at`: how far each subscription has been told, so that a client knows whether anything was lost. */
+  /** `at`: the position of each subscription, so that a client knows whether anything was lost. */
   z.strictObject({ kind: z.literal("pong"), id: s.requestId, at: z.record(s.requestId, s.countSchema) }),
   /** Of a request or subscription, by its id; null: of a frame that could not be read. */
   z.strictObject({ kind: z.literal("error"), id: s.requestId.nullable(), problem: problemSchema }),
@@ -158,12 +160,12 @@ export type ServerFrame = z.infer<typeof serverFrame>;
 
 export type ReadFrame<Frame> = Readonly<{ kind: "frame"; frame: Frame } | { kind: "refused"; id: string | null; problem: Problem }>;
 
-export const readClientFrame = (text: string): ReadFrame<ClientFrame> => readFrame(clientFrame, text);
+export const readClientFrame = (text: string): ReadFrame<ClientFrame> => readFrame(clientFrame, text, MOST_VALUES);
 export const readServerFrame = (text: string): ReadFrame<ServerFrame> => readFrame(serverFrame, text);
 export const frameText = (frame: ServerFrame | ClientFrameInput): string => JSON.stringify(frame);
 
-function readFrame<Frame>(schema: z.ZodType<Frame>, text: string): ReadFrame<Frame> {
-  const json = readJson(text);
+function readFrame<Frame>(schema: z.ZodType<Frame>, text: string, mostValues?: number): ReadFrame<Frame> {
+  const json = readJson(text, mostValues);
   if (json.kind === "not-json") {
     const problem = wireProblem("bad-request", `the frame is not JSON: ${json.detail}`, "one JSON object per frame");
     return { kind: "refused", id: null, problem };
@@ -173,7 +175,7 @@ function readFrame<Frame>(schema: z.ZodType<Frame>, text: string): ReadFrame<Fra
   return { kind: "refused", id: idIn(json.value), problem: unreadable("the frame", read.error) };
 }
 
-/** So that whoever asked is told, even where the rest could not be read. */
+/** So that the caller gets an answer, even where the rest could not be read. */
 function idIn(value: unknown): string | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   const id = s.requestId.safeParse(value.id);

@@ -96,7 +96,7 @@ export const policyView = z
 export const trouble = z
   .strictObject({ file: z.string(), line: s.countSchema, column: s.countSchema, detail: z.string(), hint: z.string() })
   .readonly();
-/** Paths below `policies/`, all of them: what is not named is not there any more. */
+/** Paths below `policies/`, all of them: a file that is not named is removed. */
 export const policyFiles = z.array(z.strictObject({ path: z.string().min(1).max(300), text: z.string().max(s.MOST_TEXT) })).max(1_000);
 /** `counts`: what the set is made of; null where the list of its files was not stored. */
 export const policyHistoryRow = z
@@ -142,7 +142,7 @@ export const verified = z
     problems: z.array(z.string()).readonly(),
   })
   .readonly();
-/** A line of a verification that is told while it goes on. */
+/** A line of a verification, sent while it goes on. */
 export const verifyLine = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("progress"), entries: s.countSchema, of: s.countSchema }),
   z.strictObject({ kind: z.literal("result"), result: verified }),

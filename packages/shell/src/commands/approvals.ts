@@ -1,6 +1,6 @@
 /** Commands about approval requests, unknown outcomes and grants. */
 
-import { type Answer, approvalId, grantId } from "@orgate/core/vocab";
+import { type Answer, approvalId } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import { quorumText, timeLeft, toApprovalRow } from "@orgate/protocol/view";
 import type { Shell } from "../contract.ts";
@@ -8,36 +8,20 @@ import { ageText } from "../terminal/table.ts";
 import { visible } from "../terminal/visible.ts";
 import { fitTable } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
-
-type Unknowns = OperationOutput<"unknowns">["items"];
-/** A call's id is of its session. */
-const nameOf = ({ session, call }: Unknowns[number]): string => `${session.slice(-6)}:${call}`;
+import type { Renderers } from "./operation-command.ts";
+import { nameUnknownCall } from "./slash-arguments.ts";
 
 /** Calls with an unknown outcome wait for a person as well. */
 async function unknowns({ unwrap, connection, ui }: Shell): Promise<void> {
   const found = await unwrap(connection.client.call("unknowns", { query: { limit: 100 } }));
   if (found === null || found.items.length === 0) return;
   const now = Date.now();
-  const rows = found.items.map((one) => [nameOf(one), one.tool, one.agent, one.cause, `${ageText(now - one.at)} ago`]);
+  const rows = found.items.map((one) => [nameUnknownCall(one), one.tool, one.agent, one.cause, `${ageText(now - one.at)} ago`]);
   ui.print([
     ...fitTable(["nobody knows", "tool", "agent", "why", "since"], rows, ui.look()),
-    ui.look().paint("dim", `\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\``),
+    ui.look().paint("dim", "`/resolve CALL happened|did-not-happen|abandon|reconcile [NOTE]`"),
   ]);
 }
-const RESOLUTIONS = ["happened", "did-not-happen", "abandon", "reconcile"] as const;
-async function resolve(rest: string, shell: Shell): Promise<void> {
-  const [, named = "", word = "", note = ""] = /^(\S*)\s*(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-  const as = RESOLUTIONS.find((one) => one === word);
-  if (named === "" || as === undefined) return shell.say(`\`/resolve CALL ${RESOLUTIONS.join("|")} [NOTE]\`: \`/approvals\` lists them`);
-  const found = await shell.unwrap(shell.connection.client.call("unknowns", { query: { limit: 500 } }));
-  const one = found?.items.find((item) => nameOf(item) === named);
-  if (found === null) return;
-  if (one === undefined) return shell.say(`nothing is unknown about \`${visible(named)}\``);
-  const { session, call } = one;
-  const done = await shell.unwrap(shell.connection.client.call("resolve", { params: { session, call }, body: { as, note } }));
-  if (done !== null) shell.say(`${visible(one.tool)} is resolved: ${as}`);
-}
-
 async function list(_: string, shell: Shell): Promise<void> {
   await questions(shell);
   await unknowns(shell);
@@ -76,13 +60,15 @@ async function answered(id: string, answer: Answer, shell: Shell): Promise<void>
 
 /** Prints everything an approver needs to see. */
 export async function explainApproval(id: string, shell: Shell): Promise<void> {
-  if (id === "") return shell.say("`/why ID`: `/approvals` lists them");
   const found = await shell.unwrap(shell.connection.client.call("approval", { params: { approval: approvalId(id) } }));
-  if (found === null) return;
+  if (found !== null) shell.ui.print(describeApproval(found, shell));
+}
+
+function describeApproval(found: OperationOutput<"approval">, shell: Shell): readonly string[] {
   const { paint } = shell.ui.look();
   const row = toApprovalRow(found);
   const args = found.args === null ? [] : JSON.stringify(found.args, null, 2).split("\n");
-  shell.ui.print([
+  return [
     "",
     `${paint("warn", "?")} ${row.agent} wants ${row.tool}${row.touches === null ? "" : ` on ${row.touches}`}`,
     ...row.asks.flatMap(({ question, policy }) => [
@@ -105,11 +91,22 @@ export async function explainApproval(id: string, shell: Shell): Promise<void> {
       "dim",
       `  ${found.halted === null ? "" : `${visible(found.halted)} · `}${found.widest === null ? "no grant may be given" : `a grant may cover the ${found.widest.scope}: ${visible(found.grants.at(-1)?.says ?? "")}`}${found.expiresAt === null ? "" : ` · ${timeLeft(found.expiresAt, Date.now()) ?? ""}`}`,
     ),
-  ]);
+  ];
 }
+
+export const APPROVAL_RENDERERS: Renderers = {
+  approval: describeApproval,
+  resolve: (_, __, { fields, named }) => [`${visible(named ?? "the call")} is resolved: ${visible(String(fields["as"]))}`],
+  grants: ({ items }) =>
+    items.length === 0
+      ? ["no answer is remembered"]
+      : items.flatMap((g) => [`${g.grant} · ${visible(g.agent)} · given by ${visible(g.by.id)}`, `  covers ${visible(g.says)}`]),
+  revoke: ({ grant, agent }) => [`revoked ${grant}: ${visible(agent)} asks again`],
+};
 
 const refusal = (kind: "deny" | "withdraw", summary: string): ShellCommand => ({
   name: kind,
+  byHand: "it reads the request first, and answers what was read",
   usage: "ID REASON",
   takes: ["approval", "anything"],
   summary,
@@ -125,21 +122,15 @@ const refusal = (kind: "deny" | "withdraw", summary: string): ShellCommand => ({
 export const APPROVAL_COMMANDS: readonly ShellCommand[] = [
   {
     name: "approvals",
+    byHand: "it calls two operations, and asks for answers with keys",
     usage: "",
     summary: "what waits for a person",
     more: ["As `orgate approvals list`. Each is then asked here, with keys, one after the other, whichever session it is of."],
     run: list,
   },
   {
-    name: "why",
-    usage: "ID",
-    takes: ["approval", "anything"],
-    summary: "all of one question: arguments, policies, who may answer",
-    more: ["As `orgate approvals show`."],
-    run: explainApproval,
-  },
-  {
     name: "approve",
+    byHand: "it reads the request first, and answers what was read",
     usage: "ID",
     takes: ["approval", "anything"],
     summary: "yes, once",
@@ -148,39 +139,4 @@ export const APPROVAL_COMMANDS: readonly ShellCommand[] = [
   },
   refusal("deny", "no; the agent is told why"),
   refusal("withdraw", "take back what was asked for on your behalf; the agent is told why"),
-  {
-    name: "resolve",
-    usage: `CALL ${RESOLUTIONS.join("|")} [NOTE]`,
-    summary: "say what became of a call of which nobody can tell",
-    more: ["As `orgate sessions resolve`. `reconcile` asks its tool. `/approvals` lists them."],
-    takes: ["anything", RESOLUTIONS, "anything"],
-    run: resolve,
-  },
-  {
-    name: "grants",
-    usage: "",
-    summary: "remembered approvals in force",
-    more: ["As `orgate approvals grants`; `/revoke ID REASON` takes one back."],
-    async run(_, { unwrap, connection, ui }) {
-      const found = await unwrap(connection.client.call("grants", { query: { limit: 100 } }));
-      if (found === null) return;
-      const lines = found.items.flatMap((g) => [
-        `${g.grant} · ${visible(g.agent)} · given by ${visible(g.by.id)}`,
-        `  covers ${visible(g.says)}`,
-      ]);
-      ui.print(lines.length === 0 ? ["no answer is remembered"] : lines);
-    },
-  },
-  {
-    name: "revoke",
-    usage: "ID REASON",
-    summary: "take a remembered approval back",
-    more: ["As `orgate approvals revoke`."],
-    async run(rest, { unwrap, connection, say }) {
-      const [, id, reason] = /^(\S+)\s+([\s\S]+)$/.exec(rest) ?? [];
-      if (id === undefined || reason === undefined) return say("`/revoke ID REASON`: the journal keeps why");
-      const done = await unwrap(connection.client.call("revoke", { params: { grant: grantId(id) }, body: { reason } }));
-      if (done !== null) say(`revoked ${id}: ${visible(done.agent)} asks again`);
-    },
-  },
 ];

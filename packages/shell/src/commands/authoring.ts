@@ -57,6 +57,7 @@ async function init(rest: string, shell: Shell): Promise<void> {
 export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   {
     name: "init",
+    byHand: "it writes files, or sends a message to the shell's agent",
     usage: "shell | PROFILE FOLDER | WORDS",
     takes: [[AUTHOR, ...PROFILES], "file"],
     summary: "the shell's own agent for this project, or another project",
@@ -68,6 +69,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "spawn",
+    byHand: "it opens a session, or sends a message to the shell's agent",
     usage: 'NAME [TASK] | "WORDS"',
     takes: ["agent", "anything"],
     summary: "start an agent, or author one",
@@ -79,6 +81,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "policy",
+    byHand: "it is a message to the shell's agent",
     usage: '"WORDS"',
     takes: ["anything"],
     summary: "author a policy",
@@ -90,6 +93,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "tool",
+    byHand: "it is a message to the shell's agent",
     usage: '"WORDS"',
     takes: ["anything"],
     summary: "author a tool, as a manifest",
@@ -101,6 +105,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "behavior",
+    byHand: "it is a message to the shell's agent",
     usage: '"WORDS"',
     takes: ["anything"],
     summary: "author a reusable block: an agent with parameters that others delegate to",

@@ -1,4 +1,5 @@
-/** A slash command: its words, its help, what it does. */
+/** A slash command: its words, its help, its work. */
+import type { OperationName } from "@orgate/protocol";
 import type { Shell } from "../contract.ts";
 import type { ArgumentKind } from "../ui/input/complete.ts";
 
@@ -12,4 +13,8 @@ export type ShellCommand = Readonly<{
   /** What its words complete to; the last kind also counts for the words after it. */
   takes?: readonly ArgumentKind[];
   run(rest: string, shell: Shell): Promise<void>;
-}>;
+}> &
+  CommandOrigin;
+
+/** A command is derived from the table of operations, or written by hand for a reason. */
+export type CommandOrigin = Readonly<{ byHand: string } | { byHand: null; operations: readonly OperationName[] }>;

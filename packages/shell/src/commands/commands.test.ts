@@ -1,9 +1,12 @@
+import { OPERATION_NAMES, OPERATION_WORDS } from "@orgate/protocol/words";
 import { expect, test } from "vitest";
 import type { Shell } from "../contract.ts";
 import { plain } from "../terminal/paint.ts";
 import { textWidth } from "../terminal/visible.ts";
-import { parseLine, SHELL_COMMANDS } from "./commands.ts";
+import { OPERATION_COMMANDS, parseLine, SHELL_COMMANDS } from "./commands.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
+import { CALL_COMMAND } from "./operation-command.ts";
+import { readArguments } from "./slash-arguments.ts";
 
 async function helped(rest: string, columns: number): Promise<readonly string[]> {
   const lines: string[] = [];
@@ -40,4 +43,51 @@ test.each(SHELL_COMMANDS.map(({ name }) => [name]))("S-20 /%s has help, in three
   for (const way of ["help", "--help", "-h"])
     expect(parseLine(`/${name} ${way}`)).toMatchObject({ kind: "command", command: { name: "help" }, rest: name });
   expect(SHELL_COMMANDS.filter((one) => one.name === name)).toHaveLength(1);
+});
+
+test("a command is derived from the table of operations, or says in one line why it is written by hand", () => {
+  for (const command of SHELL_COMMANDS) {
+    if (command.byHand === null) expect(command.operations.length, command.name).toBeGreaterThan(0);
+    else expect(command.byHand, command.name).toMatch(/^it \S.{5,100}$/);
+  }
+  const described = new Set(OPERATION_NAMES.flatMap((name) => (OPERATION_WORDS[name].slash ?? []).map(({ command }) => command)));
+  expect(OPERATION_COMMANDS.map(({ name }) => name).sort()).toEqual([...described].sort());
+});
+
+test("every operation that needs no open connection is a slash command, or is reached by /call", () => {
+  const [callable] = CALL_COMMAND.takes ?? [];
+  const own = OPERATION_COMMANDS.flatMap((command) => (command.byHand === null ? command.operations : []));
+  for (const name of OPERATION_NAMES) {
+    const { onlyConnected } = OPERATION_WORDS[name];
+    if (onlyConnected === undefined) expect(callable).toContain(name);
+    else expect(own).not.toContain(name);
+  }
+});
+
+test("words become fields as the table says; a word too few, too many or unfit shows the usage", async () => {
+  const slash = (command: string) =>
+    OPERATION_NAMES.flatMap((name) => OPERATION_WORDS[name].slash ?? []).filter((one) => one.command === command);
+  const shell = { addressee: () => "clerk", current: () => null, say: () => {} } as unknown as Shell; // no more of it is read here
+  const read = async (command: string, text: string, verb?: string) => {
+    const words = slash(command).find((one) => one.verb === verb);
+    const found = await readArguments(words?.args ?? [], text, shell);
+    return found.kind === "read" ? found.fields : found.kind;
+  };
+  expect(await read("halt", "all it is late")).toEqual({ scope: "all", reason: "it is late" });
+  expect(await read("halt", "agent clerk it is late")).toEqual({ scope: "agent:clerk", reason: "it is late" });
+  expect(await read("halt", "tool:look --anyway wrong")).toEqual({ scope: "tool:look", anyway: true, reason: "wrong" });
+  expect(await read("pause", "clerk --anyway\ntoo fast")).toEqual({ scope: "agent:clerk", anyway: true, reason: "too fast" });
+  expect(await read("pause", "clerk --anywayish")).toEqual({ scope: "agent:clerk", reason: "--anywayish" });
+  for (const text of ["", "all", "agent", "agent clerk", "agents clerk why", "agent clerk --anyway"])
+    expect(await read("halt", text)).toBe("missing");
+  expect(await read("breakers", "tool:look it fails", "open")).toEqual({ breaker: "tool:look", reason: "it fails" });
+  expect(await read("breakers", "tool:look", "open")).toBe("missing");
+  expect(await read("sessions", "")).toEqual({});
+  expect(await read("sessions", "waiting")).toEqual({ state: "waiting" });
+  expect(await read("sessions", "asleep")).toBe("missing");
+  expect(await read("tools", "")).toEqual({ agent: "clerk" });
+  expect(await read("memory", "desk two words")).toEqual({ agent: "desk", words: "two words" });
+  expect(await read("halts", "now")).toBe("missing");
+  expect(await read("clear", "")).toBe("refused"); // there is no conversation yet
+  expect(await read("debug", "")).toBe("refused");
 });

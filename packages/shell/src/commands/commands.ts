@@ -9,20 +9,21 @@ import { findNearestWord } from "@orgate/core/vocab";
 import { visible } from "../terminal/visible.ts";
 import type { ScreenLook } from "../ui/look.ts";
 import { wrapText } from "../ui/screen.ts";
-import { APPROVAL_COMMANDS } from "./approvals.ts";
+import { APPROVAL_COMMANDS, APPROVAL_RENDERERS } from "./approvals.ts";
 import { AUTHOR_COMMANDS } from "./authoring.ts";
 import type { ShellCommand } from "./command.ts";
 import { CONVERSATION_COMMANDS } from "./conversation.ts";
-import { CRON_COMMAND } from "./cron.ts";
-import { FLEET_COMMANDS } from "./fleet.ts";
+import { FLEET_COMMANDS, WORK_RENDERERS } from "./fleet.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
-import { CALL_COMMAND } from "./operation-command.ts";
+import { CALL_COMMAND, deriveCommands } from "./operation-command.ts";
 import { ORCHESTRATE_COMMANDS } from "./orchestrate.ts";
-import { RECORD_COMMANDS } from "./records.ts";
-import { SESSION_COMMANDS } from "./session.ts";
+import { RECORD_COMMANDS, RECORD_RENDERERS } from "./records.ts";
+import { CRON_ADD, SCHEDULE_RENDERERS } from "./schedules.ts";
+import { SESSION_COMMANDS, SESSION_RENDERERS } from "./session.ts";
 
 const HELP: ShellCommand = {
   name: "help",
+  byHand: "it prints the help of this shell",
   usage: "[COMMAND | GROUP | all]",
   takes: ["command"],
   summary: "what there is, or one command in full",
@@ -39,6 +40,12 @@ const HELP: ShellCommand = {
 };
 const isMeant = (group: string, asked: string): boolean => group === asked || group.endsWith(` ${asked}`);
 
+/** Commands that the table of operations describes. */
+export const OPERATION_COMMANDS: readonly ShellCommand[] = deriveCommands({
+  renderers: { ...SESSION_RENDERERS, ...WORK_RENDERERS, ...APPROVAL_RENDERERS, ...SCHEDULE_RENDERERS, ...RECORD_RENDERERS },
+  verbs: { cron: { add: CRON_ADD } },
+});
+
 export const SHELL_COMMANDS: readonly ShellCommand[] = [
   HELP,
   ...SESSION_COMMANDS,
@@ -48,7 +55,7 @@ export const SHELL_COMMANDS: readonly ShellCommand[] = [
   ...ORCHESTRATE_COMMANDS,
   ...APPROVAL_COMMANDS,
   ...RECORD_COMMANDS,
-  CRON_COMMAND,
+  ...OPERATION_COMMANDS,
   CALL_COMMAND,
 ];
 

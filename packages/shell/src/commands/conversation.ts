@@ -1,5 +1,4 @@
 /** Commands that send messages to agents, and manage the model's context. */
-import { countNoun } from "@orgate/protocol/view";
 import type { Shell } from "../contract.ts";
 import type { Conversation } from "../conversations.ts";
 import { visible } from "../terminal/visible.ts";
@@ -51,14 +50,6 @@ async function send(rest: string, shell: Shell): Promise<void> {
   if (made === null) return;
   const said = await shell.unwrap(client.call("say", { params: { session: made.session }, body: { text: wish.text } }));
   if (said !== null) shell.say(`sent to ${visible(wish.agent)}: \`/resume ${made.session}\` shows what comes of it`);
-}
-
-async function clear(_: string, shell: Shell): Promise<void> {
-  const talk = shell.current();
-  if (talk === null) return shell.say(NOBODY);
-  const done = await shell.unwrap(shell.connection.client.call("clear", { params: { session: talk.session }, body: {} }));
-  if (done?.entry?.event.kind === "context.cleared")
-    shell.say(`the conversation begins anew: ${countNoun(done.entry.event.before, "token")} of before are shown to the model no more`);
 }
 
 async function compact(rest: string, shell: Shell): Promise<void> {
@@ -127,16 +118,8 @@ async function history(rest: string, shell: Shell): Promise<void> {
 
 export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
   {
-    name: "clear",
-    usage: "",
-    summary: "begin anew, in the same session",
-    more: [
-      "The model is shown nothing of before. Instructions, labels, grants and the journal are as they were. As `orgate sessions clear`.",
-    ],
-    run: clear,
-  },
-  {
     name: "compact",
+    byHand: "it reads the entries after it, to say before and after",
     usage: "[TOKENS]",
     summary: "show the model less of the conversation",
     more: ["Half of what may be, unless given; by the agent's own plan. Prints before → after. As `orgate sessions compact`."],
@@ -144,6 +127,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "context",
+    byHand: "it reads what this shell has received",
     usage: "",
     summary: "how full the model's context is",
     more: [],
@@ -151,15 +135,24 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "model",
+    byHand: "it lists the agent's models, and opens a conversation if there is none",
     usage: "[MODEL]",
     summary: "which model is asked, or another from the next turn on",
     more: ["One of those that the agent names: its own, or a fallback. As `orgate sessions model`."],
     takes: ["model"],
     run: model,
   },
-  { name: "history", usage: "[N]", summary: "what was said before what stands above", more: [], run: history },
+  {
+    name: "history",
+    byHand: "it prints what this shell has received",
+    usage: "[N]",
+    summary: "what was said before what stands above",
+    more: [],
+    run: history,
+  },
   {
     name: "run",
+    byHand: "it opens a session and shows its turn",
     usage: "AGENT TEXT",
     summary: "one turn, in a session of its own, shown here",
     more: ["As `orgate run AGENT --input TEXT`. Your conversation with it is another."],
@@ -168,6 +161,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "ask",
+    byHand: "it sends a message as `@AGENT TEXT` does",
     usage: "AGENT TEXT",
     summary: "say it to one agent, in your conversation with it",
     more: ["As `@AGENT TEXT`."],
@@ -176,6 +170,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "send",
+    byHand: "it opens a session and sends a message there",
     usage: "AGENT TEXT",
     summary: "say it to one agent, and do not wait",
     more: ["In a session of its own, of which nothing is shown here; `/resume ID` shows it, `/approvals` what it asks."],

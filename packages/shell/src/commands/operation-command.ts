@@ -1,105 +1,148 @@
 /**
  * Slash commands that are operations: verbs, arguments, help and call come from the `slash` words of the table. `/call` reaches every operation that
- * returns one value. What a result looks like is a renderer; without one it is printed as JSON.
+ * returns one value. A renderer turns a result into lines; without one a list is a table of the words' columns, and anything else is printed as JSON.
  */
 import { type JsonObject, readJson } from "@orgate/core/vocab";
-import { type CallableOperation, type OperationInput, type OperationName, type OperationOutput, toOperationInput } from "@orgate/protocol";
-import { type CliField, OPERATION_NAMES, OPERATION_WORDS, type SlashWords } from "@orgate/protocol/words";
+import {
+  type CallableOperation,
+  type OperationInput,
+  type OperationName,
+  type OperationOutput,
+  type SocketOperation,
+  toOperationInput,
+} from "@orgate/protocol";
+import { OPERATION_NAMES, OPERATION_WORDS, type SlashWords } from "@orgate/protocol/words";
 import type { Shell } from "../contract.ts";
+import { ageText } from "../terminal/table.ts";
 import { visible } from "../terminal/visible.ts";
-import type { ArgumentKind } from "../ui/input/complete.ts";
+import { fitTable } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
+import { argumentsText, completionOf, listForms, readArguments, type TypedArguments } from "./slash-arguments.ts";
 
-/** Lines for a result; `fields` is what was typed. */
+/** Lines for a result. */
 export type Renderers = {
-  readonly [K in OperationName]?: (value: OperationOutput<K>, shell: Shell, fields: JsonObject) => readonly string[];
+  readonly [K in OperationName]?: (value: OperationOutput<K>, shell: Shell, typed: TypedArguments) => readonly string[];
 };
-export type HandWritten = Readonly<{ usage: string; run(rest: string, shell: Shell): Promise<void> }>;
-type Verb = Readonly<{ name: OperationName; verb: string | null; args: readonly CliField[]; summary: string }>;
+/** A verb of a derived command whose arguments no table can describe. */
+export type HandWrittenVerb = Readonly<{ usage: string; run(rest: string, shell: Shell): Promise<void> }>;
+export type CommandViews = Readonly<{ renderers: Renderers; verbs: Readonly<Record<string, Readonly<Record<string, HandWrittenVerb>>>> }>;
 
-/** `byHand`: verbs of the same command whose arguments no table can describe. */
-export type OperationCommand = Readonly<{
-  command: string;
-  summary: string;
-  more: readonly string[];
-  renderers: Renderers;
-  /** The verb that is meant when none is written. */
-  otherwise?: string;
-  byHand?: Readonly<Record<string, HandWritten>>;
-}>;
+type Derived = Readonly<{ name: OperationName; summary: string; words: SlashWords }>;
 
-export function deriveCommand({ command, summary, more, renderers, otherwise, byHand = {} }: OperationCommand): ShellCommand {
-  const verbs = verbsOf(command);
-  const names = [...verbs.map(({ verb }) => verb), ...Object.keys(byHand)].filter((verb) => verb !== null);
-  const isPlain = names.length === 0;
-  const [only] = verbs;
+/** The verb that is meant where none is written. */
+const OTHERWISE = "list";
+
+/** Every command that the table of operations describes. */
+export function deriveCommands({ renderers, verbs }: CommandViews): readonly ShellCommand[] {
+  const commands = new Map<string, Derived[]>();
+  for (const name of OPERATION_NAMES) {
+    const { summary, slash = [] } = OPERATION_WORDS[name];
+    for (const words of slash) {
+      const one = { name, summary: words.summary ?? summary, words };
+      commands.set(words.command, [...(commands.get(words.command) ?? []), one]);
+    }
+  }
+  return [...commands].map(([command, derived]) => deriveCommand(command, derived, renderers, verbs[command] ?? {}));
+}
+
+function deriveCommand(
+  command: string,
+  derived: readonly Derived[],
+  renderers: Renderers,
+  byHand: Readonly<Record<string, HandWrittenVerb>>,
+): ShellCommand {
+  const main = derived.find(({ words }) => words.verb === undefined || words.verb === OTHERWISE) ?? derived[0];
+  if (main === undefined) throw new Error(`no operation has the command ${command}`);
+  const hasVerbs = derived.some(({ words }) => words.verb !== undefined);
+  const formsOf = ({ words }: Derived): readonly string[] =>
+    listForms(words.verb === undefined ? `/${command}` : `/${command} ${words.verb}`, words.args ?? []);
+  const names = [...derived.flatMap(({ words }) => words.verb ?? []), ...Object.keys(byHand)];
+  const argsOfVerbs = derived.map(({ words }) => words.args ?? []).find((args) => args.length > 0) ?? [];
+  const call = async (meant: Derived, rest: string, shell: Shell): Promise<void> => {
+    const read = await readArguments(meant.words.args ?? [], rest, shell);
+    if (read.kind === "refused") return;
+    if (read.kind === "missing") return shell.say(`${quoteForms(formsOf(meant))}: ${meant.summary}`);
+    await callAndPrint(meant.name, { ...read, fields: { ...meant.words.fixed, ...read.fields } }, shell, (value, typed) =>
+      renderResult(meant, value, shell, { renderers, typed }),
+    );
+  };
   return {
     name: command,
-    usage: isPlain ? argsText(only?.args ?? []) : `[${names.join("|")} …]`,
-    summary,
-    more: [...more, ...(isPlain ? [] : verbs.map((one) => `\`${usageOf(command, one)}\`: ${one.summary}`))],
-    takes: isPlain ? (only?.args ?? []).map(kindOf) : [names, "schedule"],
+    byHand: null,
+    operations: derived.map(({ name }) => name),
+    usage: hasVerbs ? `[${names.join("|")} …]` : argumentsText(main.words.args ?? []),
+    summary: main.summary,
+    more: [
+      ...(main.words.notes ?? []),
+      ...(hasVerbs ? derived.map((one) => `${quoteForms(formsOf(one))}: ${OPERATION_WORDS[one.name].summary}`) : []),
+      ...Object.values(byHand).map(({ usage }) => `\`${usage}\``),
+    ],
+    takes: hasVerbs ? [names, ...completionOf(argsOfVerbs)] : completionOf(main.words.args ?? []),
     async run(rest, shell) {
-      const [, first = "", after = ""] = isPlain ? [] : (/^(\S*)\s*([\s\S]*)$/.exec(rest) ?? []);
-      const verb = first === "" ? otherwise : first;
-      const hand = verb === undefined || !Object.hasOwn(byHand, verb) ? undefined : byHand[verb];
+      if (!hasVerbs) return call(main, rest, shell);
+      const [, first = "", after = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+      const verb = first === "" ? OTHERWISE : first;
+      const hand = Object.hasOwn(byHand, verb) ? byHand[verb] : undefined;
+      const meant = derived.find(({ words }) => words.verb === verb);
       if (hand !== undefined) return hand.run(after, shell);
-      const meant = isPlain ? only : verbs.find((one) => one.verb === verb);
-      if (meant === undefined)
-        return shell.say(
-          [...verbs.map((one) => `\`${usageOf(command, one)}\``), ...Object.values(byHand).map(({ usage }) => `\`${usage}\``)].join(", "),
-        );
-      const fields = readArgs(meant.args, isPlain ? rest : after);
-      if (fields === null) return shell.say(`\`${usageOf(command, meant)}\`: ${meant.summary}`);
-      await callAndPrint(meant.name, fields, shell, renderers);
+      if (meant !== undefined) return call(meant, after, shell);
+      shell.say(quoteForms([...derived.flatMap(formsOf), ...Object.values(byHand).map(({ usage }) => usage)]));
     },
   };
 }
 
-function verbsOf(command: string): readonly Verb[] {
-  return OPERATION_NAMES.flatMap((name) => {
-    const words: Readonly<{ slash?: SlashWords; summary: string }> = OPERATION_WORDS[name];
-    const { slash, summary } = words;
-    return slash?.command === command ? [{ name, verb: slash.verb ?? null, args: slash.args ?? [], summary }] : [];
-  });
+const quoteForms = (forms: readonly string[]): string => forms.map((form) => `\`${form}\``).join(", ");
+
+type RenderLines = (value: unknown, typed: TypedArguments) => readonly string[];
+
+async function callAndPrint(name: OperationName, typed: TypedArguments, shell: Shell, render: RenderLines): Promise<void> {
+  const called = name as SocketOperation & CallableOperation; // a stream has no `slash`, and `/call` refuses it
+  const input = toOperationInput(name, typed.fields) as unknown as OperationInput<typeof called>; // checked by the operation's schemas
+  const value = await shell.unwrap(goesOverLink(name) ? shell.link.call(called, input) : shell.connection.client.call(called, input));
+  if (value !== null) shell.ui.print(render(value, typed));
 }
 
-const argsText = (args: readonly CliField[]): string =>
-  args.map(({ value, required = false }) => (required ? value : `[${value}]`)).join(" ");
-const usageOf = (command: string, { verb, args }: Verb): string =>
-  [`/${command}`, ...(verb === null ? [] : [verb]), argsText(args)].filter((part) => part !== "").join(" ");
-const kindOf = ({ field, choices }: CliField): ArgumentKind =>
-  choices ?? (field === "schedule" || field === "agent" || field === "session" ? field : "anything");
-
-/** One word each, the last one takes the rest of the line. Null if a required one is missing. */
-function readArgs(args: readonly CliField[], rest: string): JsonObject | null {
-  const fields: [string, string][] = [];
-  let left = rest.trim();
-  for (const [i, { value, field = value, required = false }] of args.entries()) {
-    const [, word = "", after = ""] = i === args.length - 1 ? ["", left] : (/^(\S*)\s*([\s\S]*)$/.exec(left) ?? []);
-    if (word === "" && required) return null;
-    if (word !== "") fields.push([field, word]);
-    left = after;
-  }
-  return left === "" ? Object.fromEntries(fields) : null;
+/** Changes of a session go the way of its messages, so that they arrive in the order in which they were typed. */
+function goesOverLink(name: OperationName): boolean {
+  const { act, idempotencyKey } = OPERATION_WORDS[name];
+  return typeof act !== "string" && act.on === "session" && idempotencyKey;
 }
 
-async function callAndPrint(name: OperationName, fields: JsonObject, shell: Shell, renderers: Renderers): Promise<void> {
-  const called = name as CallableOperation; // a stream has no `slash`, and `/call` refuses it
-  const input = toOperationInput(name, fields) as unknown as OperationInput<CallableOperation>; // the client checks it by the operation's schemas
-  const value = await shell.unwrap(shell.connection.client.call(called, input));
-  if (value === null) return;
-  const render = renderers[name] as ((value: unknown, shell: Shell, fields: JsonObject) => readonly string[]) | undefined;
-  shell.ui.print(render === undefined ? jsonLines(value) : render(value, shell, fields));
+function renderResult(
+  { name, words }: Derived,
+  value: unknown,
+  shell: Shell,
+  { renderers, typed }: Readonly<{ renderers: Renderers; typed: TypedArguments }>,
+): readonly string[] {
+  const render = renderers[name] as ((value: unknown, shell: Shell, typed: TypedArguments) => readonly string[]) | undefined;
+  if (render !== undefined) return render(value, shell, typed);
+  return words.columns === undefined ? jsonLines(value) : columnTable(words.columns, value, shell);
+}
+
+/** A table of a list's items; the names of columns are the names of fields. */
+function columnTable(columns: readonly string[], value: unknown, shell: Shell): readonly string[] {
+  const items: unknown = fieldOf(value, "items");
+  if (!Array.isArray(items) || items.length === 0) return ["there are none"];
+  const now = Date.now();
+  const rows = items.map((item) => columns.map((column) => cellText(column, fieldOf(item, column), now)));
+  return fitTable(columns, rows, shell.ui.look());
+}
+
+const fieldOf = (value: unknown, field: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, field) ? Reflect.get(value, field) : null;
+
+function cellText(column: string, value: unknown, now: number): string {
+  if (value === null || value === undefined || value === "") return "-";
+  if (typeof value === "number" && (column === "at" || column.endsWith("At"))) return `${ageText(now - value)} ago`;
+  if (typeof value === "number" && column === "until") return `in ${ageText(value - now)}`;
+  if (typeof value === "object") return cellText("id", fieldOf(value, "id"), now); // a principal
+  return String(value);
 }
 
 const jsonLines = (value: unknown): readonly string[] =>
   (typeof value === "string" ? value : JSON.stringify(value, null, 2)).split("\n").map(visible);
 
-const CALLABLE: readonly OperationName[] = OPERATION_NAMES.filter((name) => {
-  const words: Readonly<{ onlyConnected?: string }> = OPERATION_WORDS[name];
-  return words.onlyConnected === undefined;
-});
+const CALLABLE: readonly OperationName[] = OPERATION_NAMES.filter((name) => OPERATION_WORDS[name].onlyConnected === undefined);
 
 async function call(rest: string, shell: Shell): Promise<void> {
   const [first = "", ...given] = rest.match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
@@ -119,11 +162,12 @@ async function call(rest: string, shell: Shell): Promise<void> {
     const read = readJson(bare);
     fields.push([field, read.kind === "json" ? read.value : bare]);
   }
-  await callAndPrint(name, Object.fromEntries(fields), shell, {});
+  await callAndPrint(name, { fields: Object.fromEntries(fields), named: null }, shell, jsonLines);
 }
 
 export const CALL_COMMAND: ShellCommand = {
   name: "call",
+  byHand: "it calls any operation, with fields by name",
   usage: "OPERATION [NAME=VALUE …]",
   summary: "call any operation of the server; the result is printed as JSON",
   more: ['As `orgate call`. Example: `/call pauseSchedule schedule=nightly reason="a holiday"`. A value that is JSON counts as that.'],

@@ -35,6 +35,7 @@ const USAGE = 'A B … [--budget N] "TASK"';
 export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
   {
     name: "chain",
+    byHand: "it is a message to the orchestrator",
     usage: USAGE,
     summary: "agents one after the other, each with what the one before it came to",
     more: [BUDGET, "A member that does not complete ends it. As `orgate chain`."],
@@ -43,6 +44,7 @@ export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "parallel",
+    byHand: "it is a message to the orchestrator",
     usage: USAGE,
     summary: "agents at the same task, all at once",
     more: [BUDGET, "Who did not complete is named beside the answers of those who did. As `orgate parallel`."],
@@ -51,6 +53,7 @@ export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "race",
+    byHand: "it is a message to the orchestrator",
     usage: USAGE,
     summary: "all at once; the first that completes is enough",
     more: [BUDGET, "The others are cancelled, their tools included. As `orgate race`."],
@@ -59,6 +62,7 @@ export const ORCHESTRATE_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "debate",
+    byHand: "it is a message to the orchestrator",
     usage: 'A B [ROUNDS] [--budget N] "TOPIC"',
     summary: "two agents by turns, each with what the other said last",
     more: [BUDGET, "Two rounds unless you say otherwise. As `orgate debate`."],

@@ -11,6 +11,8 @@ import { visible } from "../terminal/visible.ts";
 import { wrapText } from "../ui/screen.ts";
 import { fitTable } from "../ui/tables.ts";
 import type { ShellCommand } from "./command.ts";
+import type { Renderers } from "./operation-command.ts";
+import type { TypedArguments } from "./slash-arguments.ts";
 
 const NOBODY = "nothing has been said in this conversation yet";
 
@@ -67,34 +69,23 @@ async function logs(rest: string, shell: Shell): Promise<void> {
   shell.ui.print(lines.length === 0 ? ["nothing has happened yet"] : lines);
 }
 
-type Known = OperationOutput<"knowledge">["items"];
-function knownTable(items: Known, shell: Shell, none: string): void {
-  if (items.length === 0) {
-    shell.say(none);
-    return;
-  }
-  const rows = items.map(({ id, kind, scope, agent, text, labels, relevance }) => [
+function knownTable({ items }: OperationOutput<"knowledge">, shell: Shell, { fields }: TypedArguments): readonly string[] {
+  const { agent, words } = fields;
+  if (items.length === 0)
+    return agent === undefined
+      ? [words === undefined ? "nothing is known yet" : "nothing is known about that"]
+      : [`${visible(String(agent))} has kept nothing${words === undefined ? "" : " about that"}`];
+  const rows = items.map(({ id, kind, scope, agent: by, text, labels, relevance }) => [
     id,
     kind,
     relevance === null ? "" : relevance.toFixed(2),
-    scope === "agent" ? `agent ${agent ?? ""}` : scope,
+    scope === "agent" ? `agent ${by ?? ""}` : scope,
     labels.join(" "),
     visible(text.replace(/\s+/g, " ")),
   ]);
-  shell.ui.print(fitTable(["id", "kind", "fits", "scope", "labels", "text"], rows, shell.ui.look()));
+  return fitTable(["id", "kind", "fits", "scope", "labels", "text"], rows, shell.ui.look());
 }
-async function memory(rest: string, shell: Shell): Promise<void> {
-  const [, named = "", words = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-  const agent = named === "" ? shell.addressee() : named;
-  if (agent === null) return shell.say("`/memory AGENT`, or `/memory AGENT WORDS`");
-  const query = words === "" ? { agent } : { agent, words };
-  const found = await shell.unwrap(shell.connection.client.call("knowledge", { query }));
-  if (found !== null) knownTable(found.items, shell, `${visible(agent)} has kept nothing${words === "" ? "" : " about that"}`);
-}
-async function knowledge(rest: string, shell: Shell): Promise<void> {
-  const found = await shell.unwrap(shell.connection.client.call("knowledge", { query: rest === "" ? {} : { words: rest } }));
-  if (found !== null) knownTable(found.items, shell, rest === "" ? "nothing is known yet" : "nothing is known about that");
-}
+export const RECORD_RENDERERS: Renderers = { knowledge: knownTable };
 
 async function skills(rest: string, shell: Shell): Promise<void> {
   const names = rest === "" ? shell.agents().map(({ name }) => name) : [rest];
@@ -123,6 +114,7 @@ async function secrets(rest: string, shell: Shell): Promise<void> {
 export const RECORD_COMMANDS: readonly ShellCommand[] = [
   {
     name: "snapshot",
+    byHand: "it names the entry that this shell shows last",
     usage: "[NAME]",
     summary: "keep where this conversation stands, under a name",
     more: [
@@ -132,6 +124,7 @@ export const RECORD_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "export",
+    byHand: "it writes a file",
     usage: "[FILE]",
     summary: "this conversation with its proof, as a file",
     more: ["Lines of JSON, in a file that is not there yet. As `orgate journal export --session`."],
@@ -140,6 +133,7 @@ export const RECORD_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "logs",
+    byHand: "it takes an agent, a number, or both",
     usage: "[AGENT] [N]",
     summary: "what happened last, in all sessions",
     more: ["Time and session first. `/audit` is about this conversation alone."],
@@ -147,16 +141,8 @@ export const RECORD_COMMANDS: readonly ShellCommand[] = [
     run: logs,
   },
   {
-    name: "memory",
-    usage: "[AGENT] [WORDS]",
-    summary: "what an agent keeps, or would find",
-    more: ["As `orgate knowledge search --agent`."],
-    takes: ["agent", "anything"],
-    run: memory,
-  },
-  { name: "knowledge", usage: "[WORDS]", summary: "what is known", more: ["As `orgate knowledge search`."], run: knowledge },
-  {
     name: "skills",
+    byHand: "it calls one operation for each agent",
     usage: "[AGENT]",
     summary: "which skills agents have",
     more: ["As `orgate skills list`."],
@@ -165,6 +151,7 @@ export const RECORD_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "secrets",
+    byHand: "it runs the command line beside the server",
     usage: "[set|remove NAME]",
     summary: "names of secrets; a value is asked for, hidden",
     more: [
@@ -175,6 +162,7 @@ export const RECORD_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "mcp",
+    byHand: "it runs the command line beside the server",
     usage: "[SERVER]",
     summary: "MCP servers, and what was accepted of them",
     more: ["Of a server of your own only. As `orgate mcp list`: nothing is started."],
@@ -183,6 +171,7 @@ export const RECORD_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "doctor",
+    byHand: "it runs the command line beside the server",
     usage: "",
     summary: "what is usable here, and why not",
     more: ["As `orgate doctor`; of a server elsewhere, `/status`."],

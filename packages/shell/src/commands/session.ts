@@ -1,6 +1,6 @@
 /** Commands about sessions, the addressed agent and the server. */
 
-import { FaultError, isSessionId, seq } from "@orgate/core/vocab";
+import { FaultError, seq } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import { countNoun, durationText, tokensText } from "@orgate/protocol/view";
 import type { Shell } from "../contract.ts";
@@ -11,44 +11,17 @@ import { formatMoney, type ScreenLook } from "../ui/look.ts";
 import { fitTable } from "../ui/tables.ts";
 import { parseTheme, THEMES } from "../ui/themes.ts";
 import type { ShellCommand } from "./command.ts";
+import { findSession } from "./find-session.ts";
+import type { Renderers } from "./operation-command.ts";
 
 type Summary = OperationOutput<"session">;
 
 const NOBODY = "nothing has been said in this conversation yet";
 
-const MOST_LOOKED = 10_000;
-/** A-9, over the API: the id, one's own name of it, or enough of its beginning or end. */
-async function sessionNamed(
-  { unwrap, connection, say }: Pick<Shell, "unwrap" | "connection" | "say">,
-  text: string,
-): Promise<Summary | null> {
-  if (isSessionId(text)) return unwrap(connection.client.call("session", { params: { session: text } }));
-  const items: Summary[] = [];
-  for (let cursor: string | null = ""; cursor !== null && items.length < MOST_LOOKED; ) {
-    const query: { limit: number; cursor?: string } = { limit: 500, ...(cursor === "" ? {} : { cursor }) };
-    const page: OperationOutput<"sessions"> | null = await unwrap(connection.client.call("sessions", { query }));
-    if (page === null) return null;
-    items.push(...page.items);
-    cursor = page.next;
-  }
-  const part = text.replace(/^s_/, "");
-  const isMeant = ({ session, external }: Summary): boolean =>
-    external === text || (part.length >= 4 && (session.startsWith(`s_${part}`) || (!text.startsWith("s_") && session.endsWith(part))));
-  const found = items.filter(isMeant);
-  const [one, ...others] = found.some(({ external }) => external === text) ? found.filter(({ external }) => external === text) : found;
-  if (one !== undefined && others.length === 0) return one;
-  say(
-    one === undefined
-      ? `there is no session \`${visible(text)}\`: \`/sessions\` lists them`
-      : `\`${visible(text)}\` means ${found.length} sessions: write more of it`,
-  );
-  return null;
-}
-
 /** S-3 who names a session to go on in gets that one or none: nothing is said in another by mistake. */
 export async function resumeNamed(shell: Shell, text: string): Promise<void> {
   const said: string[] = [];
-  const found = await sessionNamed({ unwrap: shell.unwrap, connection: shell.connection, say: (why) => said.push(why) }, text);
+  const found = await findSession({ unwrap: shell.unwrap, connection: shell.connection, say: (why) => said.push(why) }, text);
   if (found !== null) return void shell.continueIn(found.session, found.agent);
   const [several] = said.filter((why) => why.includes(" means "));
   throw new FaultError(
@@ -97,7 +70,7 @@ async function useAgent(rest: string, shell: Shell): Promise<void> {
 
 async function resume(rest: string, shell: Shell): Promise<void> {
   if (rest === "") return shell.say("`/resume ID`: `/sessions` lists them");
-  const found = await sessionNamed(shell, rest);
+  const found = await findSession(shell, rest);
   if (found === null) return;
   shell.continueIn(found.session, found.agent);
   if (found.state === "closed") shell.say("this session is closed: it can be read, and `/branch` goes on from it");
@@ -125,20 +98,8 @@ async function figures(_: string, shell: Shell): Promise<void> {
   ]);
 }
 
-async function steer(rest: string, shell: Shell): Promise<void> {
-  const talk = shell.current();
-  if (rest === "") return shell.say("`/steer TEXT`: what the agent hears next");
-  if (talk === null) return shell.say(NOBODY);
-  await shell.unwrap(shell.link.call("steer", { params: { session: talk.session }, body: { text: rest } }));
-}
-
-async function debug(rest: string, shell: Shell): Promise<void> {
-  const named = rest === "" ? null : await sessionNamed(shell, rest);
-  const session = rest === "" ? shell.current()?.session : named?.session;
-  if (session === undefined) return rest === "" ? shell.say(NOBODY) : undefined;
-  const found = await shell.unwrap(shell.connection.client.call("session", { params: { session } }));
-  if (found === null) return;
-  const view = shell.conversations.find(session)?.view;
+function describeSession(found: Summary, shell: Shell): readonly string[] {
+  const view = shell.conversations.find(found.session)?.view;
   const fields: readonly (readonly [string, string])[] = [
     ["session", found.session],
     ["title", found.title ?? "none"],
@@ -159,12 +120,23 @@ async function debug(rest: string, shell: Shell): Promise<void> {
           ["running", view.running.length === 0 ? "no call" : view.running.join(", ")],
         ] as const)),
   ];
-  shell.ui.print(fields.map(([name, value]) => `${shell.ui.look().paint("dim", name.padEnd(9))}${visible(value)}`));
+  return fields.map(([name, value]) => `${shell.ui.look().paint("dim", name.padEnd(9))}${visible(value)}`);
 }
+
+export const SESSION_RENDERERS: Renderers = {
+  sessions: ({ items }, shell) => sessionTable(items, Date.now(), shell.ui.look()),
+  session: describeSession,
+  steer: () => [],
+  clear: ({ entry }) =>
+    entry?.event.kind === "context.cleared"
+      ? [`the conversation begins again: the model no longer sees ${countNoun(entry.event.before, "token")} of before`]
+      : [],
+};
 
 export const SESSION_COMMANDS: readonly ShellCommand[] = [
   {
     name: "agent",
+    byHand: "it chooses whom this shell addresses",
     usage: "use NAME | clear",
     summary: "whom you talk to",
     more: ["What you write without `@` goes there. Each agent has a conversation of its own in this shell."],
@@ -173,6 +145,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "new",
+    byHand: "it changes this shell alone",
     usage: "",
     summary: "begin another conversation with whom you talk to",
     more: ["The one before stays in the journal: `/sessions`, `/resume ID`."],
@@ -182,20 +155,8 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     },
   },
   {
-    name: "sessions",
-    usage: "[running|waiting|idle|closed]",
-    takes: [["running", "waiting", "idle", "closed"]],
-    summary: "sessions, newest first",
-    more: ["As `orgate sessions list`."],
-    async run(rest, { unwrap, connection, ui, say }) {
-      const state = (["idle", "running", "waiting", "closed"] as const).find((one) => one === rest);
-      if (rest !== "" && state === undefined) return say("`/sessions`, or with one of: idle, running, waiting, closed");
-      const found = await unwrap(connection.client.call("sessions", { query: { limit: 50, ...(state === undefined ? {} : { state }) } }));
-      if (found !== null) ui.print(sessionTable(found.items, Date.now(), ui.look()));
-    },
-  },
-  {
     name: "resume",
+    byHand: "it moves this shell to another session",
     usage: "ID",
     summary: "go on in another session",
     more: ["Its id, your own name of it, or enough of its beginning or end."],
@@ -204,14 +165,15 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "branch",
+    byHand: "it forks, and moves this shell to the fork",
     usage: "[ENTRY]",
     summary: "another session that begins with what was said in this one",
     more: ["Up to that entry, if one is given. As `orgate sessions fork`."],
     run: branch,
   },
-  { name: "steer", usage: "TEXT", summary: "say something while a turn is in progress", more: ["As `orgate sessions steer`."], run: steer },
   {
     name: "stop",
+    byHand: "it stops what this shell shows, orchestrations included",
     usage: "[REASON]",
     summary: "cancel the turn in progress, as Esc does",
     more: ["The model call and the tools, really. As `orgate sessions cancel`."],
@@ -221,6 +183,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "cost",
+    byHand: "it sums up what this shell has received",
     usage: "",
     summary: "what this conversation has cost: turns, calls, tokens, money",
     more: ["As `orgate sessions show` ends."],
@@ -228,21 +191,15 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "tokens",
+    byHand: "it sums up what this shell has received",
     usage: "",
     summary: "how many tokens this conversation has used: in, from the cache, out",
     more: ["The same figures as `/cost`."],
     run: figures,
   },
   {
-    name: "debug",
-    usage: "[ID]",
-    takes: ["session"],
-    summary: "a session's state",
-    more: ["As `orgate sessions show`, in short."],
-    run: debug,
-  },
-  {
     name: "attach",
+    byHand: "it moves this shell to another server",
     usage: "URL",
     summary: "sit in front of another server",
     more: [
@@ -255,6 +212,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "detach",
+    byHand: "it moves this shell to another server",
     usage: "",
     summary: "go back to a server of the shell's own",
     more: ["What runs at the other one goes on there."],
@@ -265,6 +223,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "theme",
+    byHand: "it changes how this shell looks",
     usage: THEMES.join(" | "),
     takes: [THEMES],
     summary: "other colours, or none",
@@ -278,6 +237,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
   },
   {
     name: "quit",
+    byHand: "it ends this shell",
     usage: "",
     summary: "leave; nothing is lost",
     more: ["A turn in progress is parked and goes on at the next start, or goes on at the server."],

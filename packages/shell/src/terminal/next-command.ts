@@ -1,4 +1,4 @@
-/** Commands that a reader is told to run next, written so that they work where they are read. */
+/** Commands that a reader should run next, written so that they work where they are read. */
 import type { Given } from "./command.ts";
 import { visible } from "./visible.ts";
 

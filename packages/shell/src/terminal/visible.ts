@@ -14,7 +14,7 @@ export const visible = escapeHidden;
 /** With its lines and tabs; Windows line ends become ours. */
 export const visibleLines = escapeHiddenLines;
 
-/** For text that comes in pieces: a character cut in two is held back until its other half has come. */
+/** For text that comes in pieces: half a character waits until its other half has come. */
 export function visibleStream(): (piece: string) => string {
   let half = "";
   return (piece) => {

@@ -1,4 +1,4 @@
-/** How wide the screen is, how text is painted, and who looks at it. */
+/** The width of the screen, its colours, and whether a person reads it. */
 import type { Paint } from "../terminal/paint.ts";
 
 /** `me`: the principal at the keyboard, as principals are written; null or absent if unknown. */

@@ -62,7 +62,7 @@ export function queuedTexts({ items }: SessionView): readonly string[] {
 }
 const MOST_LOOKED = 200;
 
-/** Whoever pasted a thousand lines knows them: the answer is not to be looked for below them. */
+/** A person who pasted a thousand lines knows them: the answer is not to be looked for below them. */
 const beginningOf = (rows: readonly string[], { paint }: ScreenLook): readonly string[] =>
   rows.length <= MOST_SAID ? rows : [...rows.slice(0, MOST_SAID - 1), paint("dim", `  … ${rows.length - MOST_SAID + 1} rows more`)];
 const MOST_SAID = 60;

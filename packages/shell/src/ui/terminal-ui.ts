@@ -45,7 +45,7 @@ export type TerminalUi = Readonly<{
   ui: ShellUi;
   /** Connects a shell: lines sent before go out now. */
   begin(shell: Shell): void;
-  /** Resolves when the operator leaves, or the process is told to end. */
+  /** Resolves when the operator leaves, or the process gets a signal to end. */
   left: Promise<void>;
   close(): void;
 }>;

@@ -9,7 +9,7 @@ import { groupTargets, policyText } from "./rule-groups.ts";
 import { readTargets } from "./rule-targets.ts";
 import type { PolicyDraft, RuleBase, RuleWorld } from "./rule-world.ts";
 
-/** A person says yes, or it is not done; what cannot be told does not pass by without a question. */
+/** A person approves, or it is not done; an unknown condition counts as one that asks. */
 export function compileApproval(
   rule: Rule,
   call: Extract<Expression, { kind: "call" }>,

@@ -21,7 +21,7 @@ export type RuleTarget = Readonly<
 export type ResourcePattern = Readonly<{ type: string; pattern: string }>;
 type Purpose = "allow" | "deny" | "audit" | "approval";
 
-/** Null where something is wrong, which was told. */
+/** Null where something is wrong, which was reported. */
 export function readTargets(subject: Expression, purpose: Purpose, around: RuleWorld): readonly RuleTarget[] | null {
   const { report, world } = around;
   const named = subject.kind === "array" ? subject.items : [subject];

@@ -61,7 +61,7 @@ export function compilePolicies(symbi: SymbiFile, draft: AgentDraft, world: Comp
 const rulesIn = (policy: PolicyBlock, around: RuleWorld): readonly PolicyDraft[] =>
   policy.rules.flatMap((rule, i) => ruleOf(rule, policy.name?.text ?? null, policy.rules[i + 1]?.at ?? around.symbi.text.length, around));
 
-/** In the line of its rule, so that whoever names a line of the Cedar names one of the file. */
+/** In the line of its rule, so that a line of the Cedar is a line of the file. */
 function fileOf(policies: readonly CompiledPolicy[], file: string, agent: string, shadow: boolean): readonly AgentPolicies[] {
   if (policies.length === 0) return [];
   let text = "";

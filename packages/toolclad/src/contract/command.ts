@@ -191,7 +191,7 @@ function checkProgram({ tool, command }: WrittenManifest, items: readonly Templa
   const base = (text: string): string => text.split("/").at(-1) ?? text;
   if (tool.binary !== "" && base(tool.binary) !== base(program))
     report(path, `it runs \`${program}\`, and \`binary\` says \`${tool.binary}\``, "let both name the same program");
-  // `timeout 5 sh -c …` runs the one that it is told to run
+  // `timeout 5 sh -c …` runs the program that it names
   const at = STARTERS.test(base(program)) ? rest.findIndex((item) => INTERPRETERS.test(base(textOf(item) ?? ""))) : -1;
   const name = at === -1 ? base(program) : base(textOf(rest[at]) ?? "");
   if (!INTERPRETERS.test(name)) return;

@@ -3,7 +3,7 @@ import type * as z from "zod";
 
 export type ManifestIssue = Readonly<{ path: readonly PropertyKey[]; detail: string; hint: string }>;
 
-/** A setting that nobody knows is told by its own name, one by one. */
+/** Every unknown setting is reported by its own name, one by one. */
 export function toIssues(error: z.ZodError, hint: string): readonly ManifestIssue[] {
   return error.issues.flatMap((issue): readonly ManifestIssue[] => {
     if (issue.code === "unrecognized_keys")

@@ -1,5 +1,5 @@
 /**
- * A manifest, read: what is known of it before anybody calls it. All that is wrong is told at once, each with where it stands.
+ * A manifest, read: what is known of it before anybody calls it. All problems are reported at once, each with its place.
  *
  * T-15 a setting that the format does not know, or of the wrong kind, is refused with its place; nothing is ignored.
  * T-15 what parses and cannot be held to is refused with the reason: sessions, browsers, free text that decides.
@@ -177,7 +177,7 @@ function argsOf({ args }: WrittenManifest, types: CustomTypes, issues: ManifestI
 const HOSTS: readonly ArgType[] = ["scope_target", "url", "ip_address", "cidr"];
 const NOWHERE: ProjectPaths = { resolve: () => ({ kind: "refused", why: "is no place" }) };
 
-/** An empty default is none; numbers and flags may stand in quotes. */
+/** An empty default counts as no default; numbers and flags may stand in quotes. */
 function fallbackOf({ type, default: given }: ArgDef): Arg["fallback"] {
   if (given === undefined || given === "") return null;
   if (type === "integer" || type === "port") return typeof given === "string" && /^-?\d+$/.test(given) ? Number(given) : given;
@@ -254,7 +254,7 @@ function backendOf(written: WrittenManifest, args: ReadonlyMap<string, Arg>, iss
   return read === null ? null : { kind: "command", command: read };
 }
 
-/** Variables by which loaders, shells, interpreters and programs that call others are told what to run. */
+/** Variables that tell loaders, shells, interpreters and programs that call others what to run. */
 const CHOOSES =
   /^(?:(?:LD|DYLD|GIT|GLIBC|GCONV)_|(?:NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|HOME|STARTUP|INSPECT)|PERL5?(?:LIB|OPT|DB)|RUBY(?:LIB|OPT)|LUA_(?:C?PATH|INIT)|(?:JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS|CLASSPATH|BASH_ENV|ENV|IFS|PATH|PS4|PROMPT_COMMAND|SHELL|EDITOR|VISUAL|BROWSER|LESSOPEN|(?:[A-Z]+_?)?PAGER)$)/;
 

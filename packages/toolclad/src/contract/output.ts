@@ -11,7 +11,7 @@ export type ParsedOutput = Readonly<{ kind: "output"; output: Json }> | Readonly
 const withheld = (why: string): ParsedOutput => ({ kind: "withheld", why });
 const MAX_ROWS = 100_000;
 
-/** Of a text that was cut nothing but text can be told. */
+/** A text that was cut can only be read as text. */
 export function parseOutput(text: string, format: Format, truncated: boolean): ParsedOutput {
   if (format === "text") return { kind: "output", output: truncated ? { raw_output: text, truncated: true } : { raw_output: text } };
   if (truncated) return withheld("it is longer than the tool may print");

@@ -15,7 +15,7 @@ export type Result =
   | Readonly<{ kind: "failed"; error: string; raw: string; status: number | null }>
   | Readonly<{ kind: "unknown"; cause: UnknownCause; detail: string; raw: string }>;
 
-/** From outside, whoever sent them. */
+/** From outside, whatever their sender. */
 const KILLS = new Set(["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"]);
 const TAIL = 2_000;
 

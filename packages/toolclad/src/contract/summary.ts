@@ -3,7 +3,7 @@
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 const MARKUP = /<!--[\s\S]*?(?:-->|$)|<(?:script|style|template|iframe|object)\b[\s\S]*?(?:<\/\s*\w+\s*>|$)|```[\s\S]*?(?:```|$)/giu;
 
-/** Our own list of what such orders look like, over text in its plainest form. A sieve, not a wall: whoever decides on such text is lost anyway. */
+/** Our own list of what such orders look like, over text in its plainest form. A sieve, not a wall: a reader that decides by such text is lost anyway. */
 const ORDERS: readonly RegExp[] = [
   /\b(?:ignore|disregard|forget|override|bypass|skip)\b.{0,40}\b(?:previous|prior|earlier|above|all|any|these|those|system|safety)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|polic(?:y|ies)|directions?|constraints?)\b/,
   /\b(?:new|updated|real|actual|true) (?:instructions?|system prompt|directives?)\s*:/,

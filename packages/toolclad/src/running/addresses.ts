@@ -160,7 +160,7 @@ function rangeOf(address: string, family: number, bits: string | undefined, port
   return { kind: "range", holds, port };
 }
 
-/** A host as it is compared: ASCII, lower case, no dot at its end. Null when it is none. */
+/** A host as it is compared: ASCII, lower case, no dot at its end. Null when it is no host. */
 export function asciiName(host: string): string | null {
   const name = domainToASCII(host.replace(/\.$/, "")).toLowerCase();
   return name === "" ? null : name;

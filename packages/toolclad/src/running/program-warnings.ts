@@ -1,4 +1,4 @@
-/** T-31 where programs of tools cannot be run, people are told before the first tool is refused: by commands and by a server's health. */
+/** T-31 where programs of tools cannot be run, commands and a server's health say so before the first tool is refused. */
 import type { Agent } from "@orgate/core";
 import { hostRunning } from "./running.ts";
 

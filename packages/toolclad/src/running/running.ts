@@ -1,4 +1,4 @@
-/** The runners that the host brings: programs and HTTP. MCP servers are asked by whoever holds their connections. */
+/** The runners that the host brings: programs and HTTP. MCP servers are called over their own connections. */
 import type { Invocation, InvocationResult, InvocationRunner, RunOptions } from "../contract/running.ts";
 import type { HttpGuardOptions, httpGuard } from "./http-guard.ts";
 import type { Sandbox, SandboxOptions } from "./sandbox.ts";

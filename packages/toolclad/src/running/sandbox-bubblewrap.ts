@@ -112,7 +112,7 @@ function mountsOf({ path, access }: PathAccess, protection: Protection, fds: num
 }
 
 /**
- * A folder that holds protected places is closed, and what lies free in it is opened: a place that is not there yet can then not be made.
+ * A folder that holds protected places is closed, and its free parts are opened: a place that does not exist yet can then not be created.
  * The price is that nothing else can be made right there either.
  */
 type Inside = Readonly<{ places: readonly string[]; protection: Protection; fds: number[] }>;
@@ -188,7 +188,7 @@ export const FIXED: readonly string[] = [
   "--die-with-parent",
   "--clearenv",
 ];
-/** Whoever looks up its own name finds one. */
+/** A program that looks up its own name finds one. */
 export const USERS = "tool:x:1000:1000:tool:/tmp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n";
 export const SYSTEM_GROUPS = "tool:x:1000:\nnogroup:x:65534:\n";
 export const HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost\n";

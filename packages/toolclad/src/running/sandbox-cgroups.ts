@@ -1,5 +1,5 @@
 /**
- * Control groups: the kernel's own counts of memory and processes for a whole tree of processes, whoever they run as. Both versions, as found.
+ * Control groups: the kernel's own counts of memory and processes for a whole tree of processes, whatever their user. Both versions, as found.
  * Whether a group really holds is shown by the self-test, never concluded from here.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
@@ -91,7 +91,7 @@ function canMake(folder: string): boolean {
   }
 }
 
-/** Groups of processes that were killed before they could tidy up, with whoever is left in them. */
+/** Groups of processes that were killed before they could tidy up, with the processes left in them. */
 function sweep(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^orgate-(\d+)-\d+$/.exec(name)?.[1];

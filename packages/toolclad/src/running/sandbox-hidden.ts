@@ -21,7 +21,7 @@ const UNSETTLED_MS = 100n;
 
 const seen = new Map<string, Seen>();
 
-/** A string says why it cannot be told. */
+/** A string says why it is unknown. */
 export function hiddenBelow(folder: string, maxFolders = MAX_FOLDERS): readonly string[] | string {
   const found: string[] = [];
   const todo = [folder];

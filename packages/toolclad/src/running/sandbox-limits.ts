@@ -1,5 +1,5 @@
 /**
- * Who holds a limit. Control groups count a whole tree of processes, whoever they run as. Where there are none, the kernel's limits per
+ * Who holds a limit. Control groups count a whole tree of processes, whatever their user. Where there are none, the kernel's limits per
  * process and user do, but only for a user who is not root: root is not bound by them, so it steps down to `nobody` first.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ export type EnforcedLimits = Readonly<{
   before: readonly string[];
   /** Before the program, inside. */
   inside: readonly string[];
-  /** Looked at now and then. A group in which one process was ended for its memory is no program any more; without groups, nobody else sees the sum. */
+  /** Checked from time to time. A group in which one process was ended for its memory is no program any more; without groups, nobody else sees the sum. */
   isOver(first: number | null): boolean;
   strikes(): Readonly<{ memory: number; processes: number }>;
   remove(): void;

@@ -1,6 +1,6 @@
 /**
  * The network of a program that has a scope. Its namespace has none; on its loopback there is a proxy, and behind that this gateway, which
- * asks the same guard as HTTP tools. A program that does not talk to proxies has no network: hosts can only be told apart where they are named.
+ * asks the same guard as HTTP tools. A program that does not talk to proxies has no network: hosts can only be distinguished where they are named.
  * Rule: T-30.
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";

@@ -117,7 +117,7 @@ const ARM64: Arch = {
 };
 const ARCHS: Readonly<Record<string, Arch>> = { x64: X64, arm64: ARM64 };
 
-/** Looked at by their arguments, or answered as if the kernel were older. */
+/** Checked by their arguments, or answered as if the kernel were older. */
 const SPECIAL = new Set(["ioctl", "clone", "clone3", "memfd_create", "shmget", "io_uring_setup", "io_uring_enter", "io_uring_register"]);
 /** Memory that no limit of a process counts; closed where limits are held by process. */
 const UNCOUNTED = ["memfd_create", "shmget"];

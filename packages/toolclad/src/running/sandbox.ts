@@ -68,7 +68,7 @@ export function sandbox({ protection = NO_PROTECTION, machine = thisMachine(), r
     const tier: string = invocation.tier;
     if (tier !== "none" && tier !== "process") return refused(otherTier(tier));
     if (options.signal.aborted)
-      return refused({ reason: "it was told to stop before it started", hint: "start it again, if it is still wanted" });
+      return refused({ reason: "it was stopped before it started", hint: "start it again, if it is still wanted" });
     if (tier === "none") return bare(invocation, options);
     const shown = await standing();
     if (shown.kind === "unusable") return refused(shown);
@@ -296,7 +296,7 @@ function ranOf(
   return { kind: "exited", code, signal, stdout, stderr, truncated, durationMs };
 }
 
-/** Files without a name that hold what never changes; read anew by each child. */
+/** Files without a name that hold constant content; each child reads them again. */
 type Constants = Readonly<{ filter: number; users: number; groups: number; hosts: number }>;
 const constantsBy = new Map<boolean, Constants>();
 

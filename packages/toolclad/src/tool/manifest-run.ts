@@ -275,7 +275,7 @@ function keepRaw({ manifest: { tool } }: Contract, raw: string, scanId: string, 
 
 type Settled = Readonly<{ kind: "output" | "withheld"; value: Json }>;
 
-/** Throws when the call failed, or nobody knows what became of it. */
+/** Throws when the call failed, or its outcome is unknown. */
 function settle(result: Result, fits: Fits | null, context: ToolContext): Settled {
   if (result.kind === "failed") throw new Error(result.error);
   if (result.kind === "unknown") throw new FaultError({ kind: "outcome-unknown", cause: result.cause, detail: result.detail });

@@ -13,7 +13,7 @@ import { readSchemaPattern } from "./schema-pattern.ts";
 import { pathText, type StandardSchema } from "./standard-schema.ts";
 
 type Refusal = Readonly<{ at: readonly PropertyKey[]; why: string }>;
-/** `audited`: targets of references that were looked at, or are being looked at. */
+/** `audited`: targets of references that were checked, or are being checked. */
 type Document = Readonly<{ root: JsonObject; audited: Set<Json>; embedded: boolean }>;
 
 export type FromJsonSchema = Readonly<{ kind: "schema"; schema: StandardSchema<unknown, Json> } | { kind: "refused"; detail: string }>;

@@ -2,7 +2,7 @@ import { copyFrozen, type Json } from "../../vocab/index.ts";
 
 type Plain = Readonly<{ kind: "json"; value: Json } | { kind: "not-json"; detail: string }>;
 
-/** A frozen copy as JSON. A field that is `undefined` is a field that is not there; anything else that JSON cannot hold is refused. */
+/** A frozen copy as JSON. A field that is `undefined` counts as absent; anything else that JSON cannot hold is refused. */
 export function toJson(value: unknown): Plain {
   try {
     return { kind: "json", value: copyFrozen((holdsUndefined(value, 0) ? withoutUndefined(value) : value) as Json) };

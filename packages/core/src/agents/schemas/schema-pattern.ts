@@ -6,7 +6,7 @@
  */
 import { readPattern } from "../../vocab/text/pattern.ts";
 
-/** `too-long`: nobody can tell. Whoever asks decides against the value. */
+/** `too-long`: the answer is unknown. The caller decides against the value. */
 export type MatchPattern = (text: string) => "fits" | "does-not" | "too-long";
 
 /** Null: it is no pattern, has two readings, or might take forever. */

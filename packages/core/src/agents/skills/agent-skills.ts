@@ -15,7 +15,7 @@ export type ProjectResources = Readonly<{
   unusable: ReadonlyMap<string, Unusable>;
   /** The farthest first, so that the nearest wins. */
   instructions: readonly ProjectText[];
-  /** Instructions that are there and not used: told to whoever runs an agent that asks for them. */
+  /** Instructions that exist and are not used: reported when an agent asks for them. */
   warnings: readonly string[];
   /** MCP servers by name, with what was accepted of each. */
   servers: ReadonlyMap<string, ServerTools>;

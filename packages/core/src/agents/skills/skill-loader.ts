@@ -22,7 +22,7 @@ const listSkills: SkillPrompter = (skills, tool) => {
   return ["# Skills", "", `Read a skill with \`${tool}\` before you do what it is for.`, "", ...lines].join("\n");
 };
 
-/** Throws `agent-invalid`: an agent is not run with skills that its model cannot be told of. */
+/** Throws `agent-invalid`: an agent is not run with skills that its model cannot be shown. */
 export function skillIndex(skills: readonly Skill[], where: string, prompter: SkillPrompter | null = null): string {
   if (skills.length === 0) return "";
   const text = prompter === null ? listSkills(skills, LOAD_SKILL) : ownIndex(skills, where, prompter);
@@ -83,7 +83,7 @@ export function skillLoader(skills: readonly Skill[]): Tool {
       : { kind: "text", text: escapeHiddenLines(text) };
   }
 
-  /** A name that is not there is a wrong argument, not a tool that failed: nothing recovers from it, no breaker counts it. */
+  /** An unknown name is a wrong argument, not a tool that failed: nothing recovers from it, no breaker counts it. */
   function check(args: Json): CheckedArgs {
     const checked = tool.check(args);
     if (checked.kind !== "valid") return checked;

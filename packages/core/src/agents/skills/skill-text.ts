@@ -15,7 +15,7 @@ export type SkillText = Readonly<{
   about: SkillAbout;
 }>;
 
-/** Told to people, used for nothing: `allowed-tools` widens nothing, policies permit. */
+/** Shown to people, used for nothing: `allowed-tools` widens nothing, policies permit. */
 export type SkillAbout = Readonly<{
   license: string | null;
   compatibility: string | null;

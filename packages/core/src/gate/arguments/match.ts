@@ -24,7 +24,7 @@ export function isInRequest(request: MatchRequest, kind: Target["kind"], value: 
   return request.hosts.has(host) || containsWhole(request.folded, host);
 }
 
-/** The name of a thing. One letter, or a number, is no name to be told by. */
+/** The name of a thing. One letter, or a number, is too little to recognise it by. */
 export const isNameInRequest = (request: MatchRequest, name: string): boolean => {
   const plain = plainValue(name);
   return plain !== null && plain.length > 2 && !isBare(plain) && containsWhole(request.folded, plain.toLowerCase());

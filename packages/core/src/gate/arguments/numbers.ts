@@ -1,10 +1,10 @@
-/** Numbers as they were written. A JavaScript number may hold less than its text says; whoever decides on it has to know. */
+/** Numbers as they were written. A JavaScript number may hold less than its text says; a decision on it has to know. */
 import type { Json } from "../../vocab/index.ts";
 
 /** Only such texts can hold a number that a double does not: many digits, or an exponent. */
 const SUSPECT = /\d[\d.]{15,}|\d[eE]/;
 const STRINGS = /"(?:[^"\\]|\\.)*"/g;
-/** Words have digits too: only what stands outside them can be a number, and reading the text once more is dear. */
+/** Words have digits too: only text outside them can be a number, and reading the text once more is expensive. */
 const isSuspect = (text: string): boolean => SUSPECT.test(text) && SUSPECT.test(text.replace(STRINGS, ""));
 
 class Written {

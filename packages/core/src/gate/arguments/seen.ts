@@ -9,7 +9,7 @@ export type SeenValues = Readonly<{
   under(value: string): readonly string[];
 }>;
 
-/** Values beyond this number are not told apart: from then on everything counts as seen under what is added. */
+/** Beyond this number values are no longer distinguished: from then on everything counts as seen under what is added. */
 const MOST_TOKENS = 100_000;
 const MAX_TOKEN = 120;
 

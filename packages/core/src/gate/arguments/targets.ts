@@ -1,5 +1,5 @@
 /**
- * The values of arguments that are targets, and how two spellings of one are told to be the same. Exact, by tokens; nothing is interpreted.
+ * The values of arguments that are targets, and when two spellings of one are the same. Exact, by tokens; nothing is interpreted.
  * G-27 a value that holds invisible characters, or is not in its normal form, is equal to nothing: what is acted on is not what a person reads.
  */
 import {
@@ -17,7 +17,7 @@ import {
 const MOST_VALUES = 200;
 const MAX_VALUE = 2_000;
 
-/** Everything that stands in an argument, texts and numbers, wherever in it. Null: more than can be looked at, so nothing can be said for it. */
+/** Everything in an argument, texts and numbers, at any depth. Null: more than the limit, so nothing speaks for it. */
 export function collectValues(value: Json | undefined): readonly string[] | null {
   const found = new Set<string>();
   const walk = (at: Json | undefined): void => {
@@ -43,7 +43,7 @@ const UNSEEN_IN_TEXT = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** A text as it is looked into: compatibility forms made plain, what is not seen taken out. */
 export const plainText = (text: string): string => text.normalize("NFKC").replace(UNSEEN_IN_TEXT, "");
 
-/** A value as it is looked for; null when it is no plain text itself. Paths, accounts and ids are told apart by their case. */
+/** A value as it is searched for; null when it is no plain text itself. Paths, accounts and ids differ by case. */
 export function plainValue(value: string): string | null {
   const trimmed = value.trim();
   return trimmed === "" || UNSEEN.test(trimmed) || trimmed.normalize("NFKC") !== trimmed ? null : trimmed;

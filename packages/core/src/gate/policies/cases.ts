@@ -94,7 +94,7 @@ export function runCase(c: Case, gate: CedarGate, tools: readonly Tool[], _hash:
   return { case: c, passed: detail === null, got, detail: detail ?? "" };
 }
 
-/** A case about nothing would be denied, and so pass where it expects that: it is told instead. */
+/** A case about nothing would be denied, and so pass where it expects that: it is reported instead. */
 function wrongIn(c: Case): string | null {
   if (c.by !== undefined && c.verdict !== "deny") return `\`by\` is for \`deny\`, and ${c.verdict} is expected`;
   if (c.user !== undefined) {
@@ -107,7 +107,7 @@ function wrongIn(c: Case): string | null {
 }
 
 /**
- * G-14 a case about an agent or a tool that is not there, and is nearly one that is, would be decided for nobody: where it expects a denial it would
+ * G-14 a case about an unknown agent or tool whose name is nearly a known one would be decided for nobody: where it expects a denial it would
  * pass whatever the policies say. A tool that stands for any of its kind is called `any…` or `some…`.
  */
 export function findStranger(c: Case, { agents, tools }: Pick<PolicyWorld, "agents" | "tools">): string | null {
@@ -119,7 +119,7 @@ export function findStranger(c: Case, { agents, tools }: Pick<PolicyWorld, "agen
   return near === null ? null : `there is no tool \`${tool}\`; ${near}`;
 }
 
-/** Whom a case is about who is not there: an agent that was removed, or never came; a person who is nearly one of a group. */
+/** The unknown subject of a case: an agent that was removed, or never came; a person who is nearly one of a group. */
 export function findDoubt(c: Case, cast: Pick<PolicyWorld, "agents" | "users">): string | null {
   const agent = absentAgent(c, cast);
   if (agent !== null) return `there is no agent \`${agent}\`, so it proves nothing about one`;
@@ -186,7 +186,7 @@ function decideAsAgent(c: Case, gate: CedarGate, tools: readonly Tool[]): Verdic
   return toCaseAction(c, tools).refused ?? decideCase(c, gate, tools).verdict;
 }
 
-/** The action of an agent. A tool that is not there is supposed to be, by its `effects`. */
+/** The action of an agent. An unknown tool is assumed to exist, by its `effects`. */
 export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): Decision {
   const { action } = toCaseAction(c, tools);
   const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);

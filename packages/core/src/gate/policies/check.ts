@@ -96,7 +96,7 @@ function reachedAmong(probes: readonly Probe[], engine: Engine, { schema }: Voca
   return probes.filter((_, i) => !unreached.has(String(i)));
 }
 
-/** The policies that would apply to a tool that is not there: with other effects, and the arguments they ask for. Nothing is wrong with them. */
+/** The policies that would apply to a missing tool: with other effects, and the arguments they ask for. Nothing is wrong with them. */
 function aheadOf(policies: readonly WithTests[], { tools }: PolicyWorld, engine: Engine): ReadonlySet<string> {
   const written = JSON.stringify(policies.map(({ parsed: { policy } }) => [policy.json.action, policy.json.conditions]));
   const effects = EFFECTS.filter((effect) => written.includes(`"id":"${effect}"`));
@@ -136,7 +136,7 @@ function nestedSchema(paths: readonly (readonly string[])[]): JsonObject {
   return { type: "object", properties: Object.fromEntries(names.map((name) => [name, inside(name)])) };
 }
 
-// ── what is told ──
+// ── reports ──
 
 const ofTools = (files: readonly PolicyFile[], { message, help }: CedarError): PolicyProblem => ({
   file: files[0]?.path ?? "policies",

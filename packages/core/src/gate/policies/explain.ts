@@ -38,7 +38,7 @@ export function toPolicyPart(
   return deciding.includes(policy.id) ? { part: "decided", by: [] } : { part: "overridden", by: deciding };
 }
 
-/** A denial is decided by what erred, else by its forbids: the permits that are told with an error were not enough. */
+/** A denial is decided by the policy that erred, else by its forbids: the permits reported with an error were not enough. */
 function decidingOf(verdict: Verdict, considered: readonly LoadedPolicy[]): readonly string[] {
   if (verdict.kind !== "deny") return verdict.because;
   const erred = verdict.faults.flatMap(({ policy }) => policy ?? []);

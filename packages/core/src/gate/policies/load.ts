@@ -59,7 +59,7 @@ const groupsIn = ({ users }: PolicyWorld): UserGroups =>
     ]),
   );
 
-/** In the order of the files, as if all of them had been read: whoever reads more of them knows the set by the same digest. */
+/** In the order of the files, as if all of them had been read: a process that reads more of them gets the same digest. */
 function idleIn(files: readonly PolicyFile[], parsed: readonly Parsed[]): Pick<PolicySet, "idle" | "named"> {
   const named = files.flatMap((file) =>
     file.idle === undefined

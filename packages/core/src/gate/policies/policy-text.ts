@@ -161,7 +161,7 @@ export function readDuties(id: string, effect: "permit" | "forbid", given: Reado
     if (effect === "forbid" && OF_PERMITS.includes(name))
       return wrong(name, `@${name} stands on a forbid, which cannot be answered`, "put it on the permit that it is to bind");
     if (OF_ASKS.includes(name) && given["ask"] === undefined)
-      return wrong(name, `@${name} says how a question is answered, but there is no @ask`, 'add @ask("…")');
+      return wrong(name, `@${name} says how an approval request is answered, but there is no @ask`, 'add @ask("…")');
   }
   for (const name of OF_ASKS)
     if (given[name] !== undefined && list(given[name]).length === 0)

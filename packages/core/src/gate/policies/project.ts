@@ -21,7 +21,7 @@ export type Projection = Readonly<
   { kind: "projected"; context: CedarRecord; entities: readonly CedarEntity[] } | { kind: "unrepresentable"; detail: string }
 >;
 
-/** A tool's arguments are typed by its schema; what is not in the vocabulary is not there (the schema has refused a policy that reads it). */
+/** A tool's arguments are typed by its schema; a field outside the vocabulary is absent (the schema has refused a policy that reads it). */
 export function projectRequest(asked: GateRequest, reads: Reads, known: Directory, tools: ReadonlyMap<string, RecordType>): Projection {
   try {
     const context = asked.told === null ? {} : contextOf(asked.told, reads.context, known, tools);

@@ -15,7 +15,7 @@ export type Reads = Readonly<{
   action: boolean;
   /** Decides by which resource it is. */
   resource: boolean;
-  /** Entities written out in a condition that looks into them: what they are is read, whoever else they may be. */
+  /** Entities written out in a condition that reads their attributes or parents. */
   literals: readonly Uid[];
 }>;
 

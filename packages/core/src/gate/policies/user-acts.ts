@@ -109,7 +109,7 @@ export function toResource(act: UserAct, agent: (name: string) => Member, user: 
   }
 }
 
-/** A narrow scope is `in` the wider ones: whoever may look as far as the project may look at their own. */
+/** A narrow scope is `in` the wider ones: a permit for the project's scope includes one's own. */
 export function scopeEntity(scope: string): CedarEntity {
   const at = SCOPES.findIndex((one) => one === scope);
   const wider = at < 0 ? [] : SCOPES.slice(at + 1);
@@ -211,7 +211,7 @@ function lookedOf(type: string, id: string, about: Readonly<{ agent: string; too
 }
 
 /**
- * Q-21 Whoever may approve may deny, unless a policy forbids just that: policies from before there was `deny` know no other word for it.
+ * Q-21 A person who may approve may deny, unless a policy forbids just that: policies from before there was `deny` know no other word for it.
  * An error of the policies denies, and is not asked about again.
  */
 export function decideAlsoAsApprover(act: UserAct, decide: (act: UserAct) => Decision): Decision {

@@ -39,7 +39,7 @@ export type EntryChain = Readonly<{
   place(): Seq;
   /** Why the entry is not the next one of its stream; null when it is. */
   check(e: StoredEntry): string | null;
-  /** True once entries cannot be told apart by their place any more: nothing after that is checked. */
+  /** True once entries can no longer be distinguished by their place: nothing after that is checked. */
   broken(): boolean;
   hashes: readonly Digest[];
 }>;

@@ -178,7 +178,7 @@ test("J-16 the runtime signs with its writer's key and answers no question; agen
   expect(judged(system({ wish: late }, ana))).toBe(`key \`${ana.id}\` is not of \`w1\``);
   expect(judged(system({ by: { kind: "system", id: "w2" }, wish: late }))).toBe(`key \`${w1.id}\` is not of \`w2\``);
   expect(judged(system({ wish: late }, stranger))).toBe(`key \`${stranger.id}\` is not certified in this project`);
-  expect(judged(system({ wish: answer }))).toBe("a question is answered by a person");
+  expect(judged(system({ wish: answer }))).toBe("an approval request is answered by a person");
   expect(judged(signed(ana, { wish: answer }))).toBe("genuine");
   expect(judged(signed(ana, { by: { kind: "agent", id: "ana" } }))).toBe("only people and the runtime itself send intents");
   expect(judged(signed(ana, { wish: late }))).toBe("only the runtime itself reports an outcome");

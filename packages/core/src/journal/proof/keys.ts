@@ -148,7 +148,7 @@ export function checkIntentSigner(
   const refused = (reason: string) => ({ kind: "refused", reason }) as const;
   const { by, key: id, signature, wish, ...rest } = intent;
   if (by.kind === "agent") return refused("only people and the runtime itself send intents");
-  if (by.kind === "system" && wish.kind === "answer") return refused("a question is answered by a person");
+  if (by.kind === "system" && wish.kind === "answer") return refused("an approval request is answered by a person");
   if (by.kind === "user" && wish.kind === "late") return refused("only the runtime itself reports an outcome");
   if (id === null || signature === null) return refused("it is not signed");
   const key = ring.keys.get(id);

@@ -2,7 +2,7 @@
  * A commit says under its seal how far its writer has seen others: the newest commit of every other writer and the newest entry of every stream that gives authority, as
  * its writer had seen them. A tail that is cut off one writer or one such stream is then missed by somebody else's seal.
  *
- * A commit names what has moved since its writer's commit before; each FULL_EVERYth commit names everything, so that whoever looks for the newest word on
+ * A commit names what has moved since its writer's commit before; each FULL_EVERYth commit names everything, so that a search for the newest word on
  * each reads a few commits per writer, whatever the length of the journal.
  */
 import {

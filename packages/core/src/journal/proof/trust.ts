@@ -1,4 +1,4 @@
-/** Whether a commit is genuine, asked one at a time by whoever is about to rely on what it covers. */
+/** Whether a commit is genuine, asked one at a time before its entries are relied on. */
 
 import { merkleRoot, parseRanges, type StoredCommit, type StoredEntry } from "../codec.ts";
 import type { Records } from "../port.ts";
@@ -12,7 +12,7 @@ export type Trust = Readonly<{
 }>;
 
 /**
- * The root's public key comes from outside the journal: whoever can write the database can write any `keys` stream into it, but cannot sign
+ * The root's public key comes from outside the journal: anybody who can write the database can write any `keys` stream into it, but cannot sign
  * a certificate. Certificates are read again when a key is met that is not among them.
  */
 export function createTrust(root: string, ports: ProofPorts): (records: Records) => Trust {

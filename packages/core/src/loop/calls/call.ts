@@ -121,7 +121,7 @@ export type RunningCall =
   | { readonly kind: "lost"; readonly decided: GateDecided }
   /** Its tool failed, and something is done about it. */
   | { readonly kind: "failed"; readonly decided: GateDecided }
-  /** `note` is told to the model beside the outcome. */
+  /** The model sees `note` beside the outcome. */
   | { readonly kind: "ended"; readonly outcome: Outcome; readonly endsTurn: boolean; readonly note: string | null };
 
 export const UNDECIDED: Gated = Object.freeze({ kind: "undecided", answered: null });

@@ -1,6 +1,6 @@
 /**
  * Delegation: another agent does it, in a session of its own, with its own tools and policies and a share of what this turn has left.
- * D-1 a delegation is decided like a call, as `delegate`; the gate is told whom, never what. Depth, cycles and budgets are its contract.
+ * D-1 a delegation is decided like a call, as `delegate`; the gate learns to whom, never what. Depth, cycles and budgets are its contract.
  * D-2 the parent's `child.opened` and the delegate's first entries are one transaction; so are the delegate's ending and the word of it to the parent.
  * D-3 labels go down when it opens and come back on every ending. D-4 a turn ends after its delegates, whatever ends it.
  */
@@ -150,14 +150,14 @@ export function openDelegate(
   };
 }
 
-/** Time is not set aside: what the delegate was active counts as active in the turn that waited for it. */
+/** Time is not reserved: the delegate's active time counts as active in the turn that waited for it. */
 const untimed = (a: Reservation): Reservation => ({ ...a, ms: 0 });
 
 // ── its ending ──
 
 /**
  * The word of a delegate's ending, for the transaction that ends its turn. Later turns of its session are nobody's but its own.
- * Under an id that nobody can know before: an inbox takes an id once, and whoever had used this one would have silenced it.
+ * Under an id that nobody can know before: an inbox takes an id once, and anybody who had used this one would have silenced it.
  */
 export function endingIntents(p: Pick<Ports, "signAsWriter" | "ids">, s: State, at: Millis): readonly Intent[] {
   const { parent, last, session: child } = s;
@@ -263,8 +263,8 @@ export async function followChild(
 }
 
 /**
- * A delegate that has ended: whoever drove it takes up the session it works for, and so on upwards, unless somebody holds that.
- * `takeUp` resolves with null when it will not: who was told to stop has stopped what it drove, and leaves those above as they are.
+ * A delegate has ended: its driver takes up the session it works for, and so on upwards, unless somebody holds that.
+ * `takeUp` resolves with null when it will not: a driver that was stopped has stopped its sessions, and leaves those above as they are.
  */
 export async function takeUpParents(
   p: Pick<Ports, "inbox">,

@@ -71,7 +71,7 @@ export function foldEnded(s: State, e: EventOf<"act.ended">, entry: Entry): Stat
   });
 }
 
-/** The oldest give way: what nobody has asked for in so many other calls is not fresh either. */
+/** The oldest are dropped: a result that this many later calls did not ask for is not fresh either. */
 function keepResult(s: State, digest: Digest, { seq: place, at }: Entry): void {
   s.results.delete(digest);
   s.results.set(digest, { seq: place, at });
@@ -113,13 +113,12 @@ export function foldReconcileDecided(s: State, e: GateDecided): State {
   return s;
 }
 
-/** The tool has told of a call whose outcome was unknown. The call does not run again: its turn has gone on. */
+/** The tool has reported the outcome of an unknown call. The call does not run again: its turn has gone on. */
 function foldReconciled(s: State, e: EventOf<"recovery.applied">): State {
   const unknown = s.unknowns.get(e.call);
   if (unknown === undefined) return s;
   unknown.gated = null;
-  if (e.found === "cannot-tell")
-    return hear(s, noteMessage(`[asked] ${unknown.tool} (${e.call}) cannot tell what became of it: ${e.detail}`));
+  if (e.found === "cannot-tell") return hear(s, noteMessage(`[asked] ${unknown.tool} (${e.call}) cannot tell its outcome: ${e.detail}`));
   s.unknowns.delete(e.call);
   s.changes += 1;
   return hear(

@@ -40,7 +40,7 @@ export function startDelegate(c: EffectContext, t: Turn, call: Call, followed: F
 type Followed = Readonly<{ as: "driven" | "stopped"; off: AbortController }>;
 export type Followings = Map<CallId, Followed>;
 
-/** Once in a drive, and once more when the turn is stopped: a delegate that waits for a person is taken up by whoever brings the answer. */
+/** Once in a drive, and once more when the turn is stopped: a delegate that waits for a person is taken up by the process that brings the answer. */
 export function follow(c: EffectContext, call: Call, followed: Followings): (() => void) | null {
   const { child, proposed } = call;
   const before = followed.get(proposed.id);

@@ -38,7 +38,7 @@ export function reconcileUnknown(c: EffectContext, unknown: Unknown): (() => voi
     c.launch(name, async () => {
       const found: ReturnType<typeof toFound> =
         tool?.reconcile == null
-          ? { kind: "cannot-tell", detail: "this tool cannot be asked what became of a call" }
+          ? { kind: "cannot-tell", detail: "this tool cannot be asked for a call's outcome" }
           : toFound(
               await reconcile(permit, c.redeem, {
                 tool,

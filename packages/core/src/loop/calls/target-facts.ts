@@ -135,7 +135,7 @@ function partsOf(value: string): readonly string[] {
 }
 
 const unionOf = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())].sort();
-/** More values than can be looked at: none of them is below any limit. */
+/** More values than the limit: none of them counts as below any bound. */
 const TOO_MANY = 1_000_000_000;
 function latelyOf({ lately, tool }: At, of: string, digests: readonly string[] | null): RecentCounts {
   if (digests === null) return { hour: TOO_MANY, day: TOO_MANY };
@@ -146,7 +146,7 @@ const most = (all: readonly Readonly<{ hour: number; day: number }>[]) => ({
   day: Math.max(0, ...all.map((one) => one.day)),
 });
 
-/** Started so far, and set aside for calls of the same session that have not: this one is not counted. */
+/** Started so far, plus reservations of the same session for calls that have not: this one is not counted. */
 function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly string[] | null): TargetFacts["calls"] {
   if (digests === null) return { turn: TOO_MANY, session: TOO_MANY };
   const counts = digests.map((value) => {

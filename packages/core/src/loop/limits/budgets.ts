@@ -2,7 +2,7 @@
  * The budget that a turn has left. Reserved before a call, settled after it, at what it was or, when nobody can say, at the most it could be.
  * B-1 settled + reserved ≤ limit, in every dimension, after every event, whatever crashes. Only a provider that bills more than it was asked for
  *    breaks it: the truth is recorded, the ending names it, and nothing more is begun.
- * B-2 what is set aside for one is there for nobody else; a delegate gets its share of what is left.
+ * B-2 a reservation is available to nobody else; a delegate gets its share of what is left.
  * Pure: `evolve.ts` beside this file folds reservations and settlements.
  */
 import {
@@ -29,7 +29,7 @@ export const MAX_ATTEMPTS = 3;
 /** A reply shorter than this is of no use to anyone. */
 export const MIN_OUTPUT = 64;
 
-/** A count is not a bill: providers add framing of their own, and an estimate may be low. So much more is set aside for a request. */
+/** A count is not a bill: providers add framing of their own, and an estimate may be low. A request's reservation is larger by this factor. */
 const MARGIN = { estimate: 1.25, counted: 1.05 };
 
 export const DIMENSIONS = ["iterations", "tokens", "micros", "calls", "ms"] as const;
@@ -91,7 +91,7 @@ function moneyLeft(s: State, t: Turn): number | null {
 
 /**
  * B-1, to be held after every event: the dimensions in which more is settled and reserved than the limit. Empty unless a provider billed more than it was
- * asked for. A turn's own time is measured, not set aside, and ends it when it is up; here it is what delegates have of it.
+ * asked for. A turn's own time is measured, not reserved, and ends it when it is up; here it is the part that delegates have of it.
  */
 export function listOverdrawn(s: State): readonly Dimension[] {
   const t = s.turn;
@@ -116,12 +116,12 @@ export const requestTokens = (s: State): number => overheadTokens(s) + (knowledg
 const reservedInput = (agent: AgentFacts, t: Turn, tokens: number): number =>
   Math.ceil(tokens * (agent.tokenizer === "estimate" || t.fellBack > 0 ? MARGIN.estimate : MARGIN.counted)); // another model counts otherwise
 
-/** A request of so many tokens, for a reply of at most so many; `prices` are those of the model that is asked now unless given. */
+/** A request of this many tokens, with its longest reply; `prices` are those of the model that is asked now unless given. */
 type RequestSize = Readonly<{ tokens: number; most: number; prices?: Prices | null }>;
 export type Room = Readonly<{ input: number; output: number; short: Shortage | null }>;
 export type Shortage = Readonly<{ ending: Extract<Ending, "out-of-tokens" | "out-of-money">; detail: string }>;
 
-/** The longest reply that neither tokens nor money can be overshot by, to a request of so many tokens; `short` when not even a short one fits. */
+/** The longest reply, to a request of this many tokens, that cannot overshoot tokens or money; `short` when not even a short one fits. */
 export function roomFor(s: State, t: Turn, { tokens, most, prices = modelNow(s.agent, t).prices }: RequestSize): Room {
   const input = reservedInput(s.agent, t, tokens);
   const { settled, reserved } = account(s, t);
@@ -209,7 +209,7 @@ export function reservation(s: State, call: CallId, tool: string): readonly Jour
 
 /**
  * Goes with `act.ended`: the last start at what the tool said of it, and at its maximum when it said nothing; starts before it, which were lost, at theirs.
- * Nothing is settled while nobody knows what became of the call.
+ * Nothing is settled while the call's outcome is unknown.
  */
 export function settlement(s: State, call: CallId, tool: string, saidMicros: number | null): readonly JournalEvent[] {
   const held = s.reserved.get(call);
@@ -271,7 +271,7 @@ export function allot(left: Reservation, askers: number, wish: Partial<Reservati
   };
 }
 
-/** A share that no reply fits into is none: the delegation is refused, and says so. */
+/** A budget that no reply fits into is useless: the delegation is refused, and says so. */
 export const isWorthwhile = (a: Reservation): boolean =>
   a.iterations >= 1 && a.tokens > MIN_OUTPUT && a.ms >= 1 && (a.micros === null || a.micros >= MICROS_PER_CENT);
 

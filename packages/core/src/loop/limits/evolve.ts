@@ -2,7 +2,7 @@ import type { EventOf } from "../fold-parts.ts";
 import type { State, Turn } from "../state.ts";
 import { plus } from "./budgets.ts";
 /** The fold of budgets: what is reserved, settled and paid. */
-/** Set aside on top of what is: a call that starts again may cost again. */
+/** Reserved on top of earlier reservations: a call that starts again may cost again. */
 export function foldReserved(s: State, e: EventOf<"budget.reserved">): State {
   const held = s.reserved.get(e.call);
   s.reserved.set(e.call, {
@@ -12,7 +12,7 @@ export function foldReserved(s: State, e: EventOf<"budget.reserved">): State {
   return s;
 }
 
-/** Of the turn that set it aside; what comes of an older turn's unknown counts in the session. */
+/** Of the turn that reserved it; the cost of an older turn's unknown counts in the session. */
 export function foldSettled(s: State, e: EventOf<"budget.settled">): State {
   const held = s.reserved.get(e.call);
   if (held === undefined) return s; // settled already

@@ -18,19 +18,19 @@ export type CountsPort = Readonly<{
   areKept(names: readonly string[]): boolean;
   /** Begins the reads of one decision; the action itself is not counted. */
   reader(whose: Whose, now: Millis): (sought: RateQuery) => RecentCounts;
-  /** Set aside until it begins, or is let go. */
+  /** Reserved until it begins, or is released. */
   setAside(whose: Whose, counts: readonly Aside[]): void;
   letGo(whose: Whose): void;
-  /** Of one session: set aside for its actions, this one not counted. */
+  /** Of one session: reserved for its actions, this one not counted. */
   asideIn(whose: Whose, sought: RateQuery): number;
   /** True while nobody else has counted what this decision read. */
   isCurrent(whose: Whose): boolean;
   hasRead(whose: Whose): boolean;
   /** For the append in which these begin. */
   conditions(begun: readonly Whose[], add: readonly Count[]): NonNullable<Append["counts"]>;
-  /** It is durable: what was set aside for these counts from now on as what it is. */
+  /** The commit is durable: its reservations count as real from now on. */
   begun(begun: readonly Whose[], counts: NonNullable<Append["counts"]>): void;
-  /** The session is driven no more: what had not begun is decided again by whoever takes it up. */
+  /** The session is driven no more: its next driver decides again what had not begun. */
   leave(session: string): void;
 }>;
 

@@ -1,4 +1,4 @@
-/** One session's part in what is counted over hours and days: what its decisions set aside, what its commits count, and what they rest on. */
+/** One session's part in the counts over hours and days: the reservations of its decisions, the counts of its commits, and what they rest on. */
 import { targetDigests } from "../../gate/arguments/targets.ts";
 import type { Count } from "../../journal/counts.ts";
 import type { Append } from "../../journal/port.ts";

@@ -1,6 +1,6 @@
 /**
  * Before the model: what is known that may help. One block beside the instructions, of this one request; the conversation never has it (N-5).
- * N-4 decided as `recall` before each request, and journalled with what it brought: with the text, once a session, so that what was sent can be told from
+ * N-4 decided as `recall` before each request, and journalled with its result: with the text, once a session, so that the sent request can be read from
  *    the journal alone. N-6 what cannot be looked up is on record, and the turn goes on without.
  */
 

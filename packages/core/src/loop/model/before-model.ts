@@ -1,5 +1,5 @@
 /**
- * Before the model: what middleware makes of one request. It holds for that call only: the conversation stays as it is, and another attempt is prepared anew.
+ * Before the model: the changes that middleware makes to one request. They hold for that call only: the conversation stays as it is, and another attempt is prepared again.
  * H-4 what is sent is valid (a person speaks first, every call is followed by its results), fits what is left of the turn, and is what the digest covers.
  * A hook that takes its time is waited for outside the commit: what ended before it is durable meanwhile, which costs one commit more.
  */
@@ -35,7 +35,7 @@ import type { State, Turn } from "../state.ts";
 import { assistantMessage, messageTokens, noteMessage, tokenCounter, toToolMessage, userMessage } from "./conversation.ts";
 import { fields, isPromise, listed, listHooks, type MiddlewareRun, runStage, type Scene, sceneIn, textual } from "./middleware.ts";
 
-/** A request as the conversation gives it: its tokens as counted, and what is set aside for it. */
+/** A request as the conversation gives it: its tokens as counted, and its reservation. */
 export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: number; reserved: Usage }>;
 /** As it is sent, and the events that say what was changed: they go with `model.asked`. */
 export type Ready = Plain & Readonly<{ events: readonly JournalEvent[] }>;

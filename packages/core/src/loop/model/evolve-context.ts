@@ -24,7 +24,7 @@ export function foldCompacted(s: State, e: EventOf<"context.compacted">): State 
   }
 }
 
-/** The journal's entry for a summary that was asked for: whatever came of it, there is no other before the next reply. */
+/** The journal's entry for a requested summary: whatever its result, there is no other before the next reply. */
 export function foldSummaryOver(t: Turn): void {
   t.summary = { ...t.summary, over: true };
 }

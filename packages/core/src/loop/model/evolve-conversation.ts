@@ -42,8 +42,8 @@ export function continueTurn(s: State, t: Turn, note: string | null): void {
 }
 
 /**
- * Decided anew before the next request; what was asked about the last one is of no use any more. A plain leave to answer stands
- * until the driver finds that it would be decided otherwise, which it looks at before every request: the same words once are enough.
+ * Decided again before the next request; an approval about the last one is of no use any more. A plain permission to answer stands
+ * until the driver finds, before a request, that it would be decided otherwise: one record of the same decision is enough.
  */
 export function reopen(t: Turn): void {
   t.model = UNDECIDED;

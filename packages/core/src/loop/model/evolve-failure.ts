@@ -26,7 +26,7 @@ export function foldModelLost(s: State, t: Turn, asking: Asking): void {
   hearQueued(s);
 }
 
-/** Nobody can tell what a lost call used: it counts as all that was reserved for it. */
+/** The usage of a lost call is unknown: it counts as all that was reserved for it. */
 function countLost(t: Turn, { reserved, reservedMicros }: Asking): void {
   t.lost = addUsage(t.lost, reserved);
   pay(t, reservedMicros);

@@ -19,7 +19,7 @@ export function foldOutputChecked(s: State, t: Turn, { result }: EventOf<"output
       t.phase = { ...t.phase, fits: { value: result.value } };
       return;
     case "broken":
-      t.failure ??= `the answer cannot be looked at: ${result.detail}`;
+      t.failure ??= `the answer cannot be checked: ${result.detail}`;
       return;
     case "misfit": {
       const list = result.issues.map((issue) => `- ${issue}`).join("\n");

@@ -156,7 +156,7 @@ export function hearHistory(s: State, history: readonly HistoryMessage[]): void 
 
 // ── drawn from a session: what its fork begins with ──
 
-/** H-10 the conversation as it stands; calls without an outcome are told as unknown, because they may have been run there since. */
+/** H-10 the conversation as it stands; calls without an outcome become unknown, because they may have been run there since. */
 export function toHistory(s: State): Readonly<{ history: readonly HistoryMessage[]; unknown: readonly CallId[] }> {
   const history = s.messages.slice(s.cleared).flatMap(toSaid);
   const unknown: CallId[] = [];

@@ -32,7 +32,7 @@ export function retryAt({ p: { modelRetry, hash }, s, t, now }: At, failed: Fail
   return waitMs > 0 && waitMs >= remainingMs(s, t, now) ? null : millis(now + waitMs);
 }
 
-/** Never sooner than the provider asks for, and a little later: everybody was told the same. */
+/** Never sooner than the provider asks for, and a little later: every client got the same answer. */
 const waitFor = ({ retryAfterMs }: Failed, own: number): number => (retryAfterMs === null ? own : retryAfterMs + Math.round(own / 4));
 
 /** Of this reply, by this model. */
@@ -45,7 +45,7 @@ export const triesAfter = (tries: Turn["tries"], failed: Pick<Failed, "broke" | 
   isRefusal(failed) ? { ...tries, refused: tries.refused + 1 } : { ...tries, lost: tries.lost + 1 };
 
 /**
- * A bad request is bad everywhere. A host that is not there, a key that is refused, a model that is not there, a used-up quota, an overload, what is too large
+ * A bad request is bad everywhere. An unreachable host, a refused key, a missing model, a used-up quota, an overload, a request that is too large
  * or of a kind it does not take are one provider's own.
  */
 export const mayDoElsewhere = ({ again, transient, status, broke }: ModelFailed): boolean =>

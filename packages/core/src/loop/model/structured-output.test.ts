@@ -170,7 +170,7 @@ describe("an answer by a schema", () => {
       expect((await w.run("go")).last).toMatchObject({
         ending: "failed",
         iterations: 1,
-        detail: expect.stringMatching(/cannot be looked at/),
+        detail: expect.stringMatching(/cannot be checked/),
       });
       expect(w.state().last?.detail).toMatch(new RegExp(why === "asynchronous" ? "async|Promise" : why));
     }

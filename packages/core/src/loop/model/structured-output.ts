@@ -1,6 +1,6 @@
 /**
- * A turn that answers with a value: what it is asked for, what came of looking at an answer, and how often it is asked for again.
- * M-23 an answer is looked at before it is delivered, by the driver; the fold uses only what was recorded of that.
+ * A turn that answers with a value: the schema it is asked for, the result of checking an answer, and how often it is asked for again.
+ * M-23 the driver checks an answer before it is delivered; the fold uses only the recorded result.
  * Rule: M-24.
  */
 import { checkBySpec, toOutputSpec } from "../../agents/define-output.ts";
@@ -47,6 +47,6 @@ export function checkOutput(p: Pick<Ports, "outputs">, t: Turn): Of<"output.chec
 /** The one thing around JSON that is taken off: a fence around all of it. */
 const unfenced = (text: string): string => /^```(?:json)?[ \t]*\n([\s\S]*)\n```$/.exec(text.trim())?.[1] ?? text;
 
-/** An answer by a schema, which is delivered once it fits or not at all: an early ending does not hand out what was never looked at, or did not fit. */
+/** An answer by a schema is delivered once it fits or not at all: an early ending does not return an answer that was never checked, or did not fit. */
 export const isUnlooked = ({ output }: Turn, finish: Finish, calls: number): boolean =>
   output !== null && calls === 0 && finish !== "refused" && finish !== "filtered";

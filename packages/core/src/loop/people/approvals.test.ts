@@ -31,7 +31,7 @@ describe("the attack table", () => {
     await w.wish({ kind: "answer", approval: q.approval, digest: q.digest, answer: APPROVE }); // the second call has a question of its own
     await w.go();
     expect(ran).toEqual(["a"]);
-    expect(refusals(w)).toEqual([expect.stringContaining("no open question")]);
+    expect(refusals(w)).toEqual([expect.stringContaining("no open approval request")]);
   });
 
   test("Q-5 two surfaces answering at once: the first counts, the second is refused", async () => {
@@ -41,7 +41,7 @@ describe("the attack table", () => {
     await say(w, { kind: "deny", reason: "no" }, BOB);
     await w.go();
     expect(ran).toEqual(["a"]);
-    expect(refusals(w)).toEqual([expect.stringMatching(/answered already|no open question/)]);
+    expect(refusals(w)).toEqual([expect.stringMatching(/answered already|no open approval request/)]);
   });
 
   test("Q-8 a no takes back the same person's yes that has not counted yet; nobody else's, and no later yes", async () => {
@@ -297,7 +297,7 @@ describe("refusing", () => {
     expect([ran, open(w).length, refusals(w)]).toEqual([
       [],
       1,
-      [expect.stringContaining("only whoever asked for it"), expect.stringContaining("it stands")],
+      [expect.stringContaining("only the person who asked for it"), expect.stringContaining("it stands")],
     ]);
   });
 

@@ -3,7 +3,7 @@
  *
  * J-30 after a clear the model is shown nothing that was said before it; instructions, labels, grants, counts and the journal are as they were, and so a fork
  *     begins after it too.
- * J-30 a wish to compact brings what is shown down to so many tokens, and never below the newest message: at once where no model is needed, else by the
+ * J-30 an intent to compact brings the conversation down to a number of tokens, and never below the newest message: at once where no model is needed, else by the
  *     summary before the next request; without one the oldest go.
  * J-30 a chosen model is one that the agent names; the turns after it begin with it, and what is named after it stands in for it. It is decided on like any.
  */

@@ -179,7 +179,7 @@ export function foldExpired(s: State, t: Turn, e: EventOf<"approval.expired">): 
   const question = t.questions.get(e.approval);
   if (question === undefined || question.answer !== null) return;
   t.answeredLast = true;
-  if (e.result === "halt") t.halt = { by: { kind: "system", id: "expiry" }, reason: `question ${e.approval} expired unanswered` };
+  if (e.result === "halt") t.halt = { by: { kind: "system", id: "expiry" }, reason: `approval request ${e.approval} expired unanswered` };
   foldRefused(s, t, { ...question, answer: { kind: "deny", reason: "expired" } }, { by: "expiry", reason: "nobody answered in time" });
 }
 

@@ -70,7 +70,7 @@ export function toShownTargets(p: Pick<Ports, "tools">, action: Action): Targets
   return action.kind === "delegate" ? {} : listTargets(p.tools.find(doing.tool), doing.args);
 }
 
-/** Q-10 a grant that would cover the call, were it not for the labels that have joined since: whoever is asked is told. */
+/** Q-10 a grant that would cover the call, were it not for the labels added since: the approval request says so. */
 export function lapsedGrant(at: Pick<Asking, "p" | "s" | "t" | "now">, { action, digest, slice, verdict }: GateDecided): string | null {
   const doing = toCallSubject(action);
   if (verdict.kind !== "ask" || doing === null) return null;

@@ -33,7 +33,7 @@ const isLeaveToReconcile = (e: JournalEvent): boolean =>
 /** Another system may be asked on nothing but this. */
 const isLeaveToRecall = (e: JournalEvent): boolean => e.kind === "gate.decided" && e.action.kind === "recall" && e.verdict.kind === "allow";
 
-/** Its agent, and for a delegate those above: a halt of one of them halts what is done for it, whoever drives it. */
+/** Its agent, and for a delegate those above: a halt of one of them halts all work for it, whichever process drives it. */
 const agentsOf = (s: State): readonly string[] => [s.agent.name, ...(s.turn?.number === 1 ? (s.parent?.lineage ?? []) : [])];
 
 /** The halt that stops this session's whole turn, if any. */
@@ -105,7 +105,7 @@ export function listHaltScopes(s: State, events: readonly TimedEvent[]): readonl
   return [...scopes];
 }
 
-/** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided anew. */
+/** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided again. */
 export const restsOnGrant = (e: JournalEvent, grant: GrantId | null): boolean =>
   grant !== null && e.kind === "gate.decided" && e.verdict.kind === "allow" && e.verdict.approval === grant;
 

@@ -1,4 +1,4 @@
-/** Who may answer what: the policies' word on a person, and the tool's on edited arguments. What `admit` is told of the session. */
+/** Who may answer what: the policies' decision about a person, and the tool's check of edited arguments. `admit` gets these facts of the session. */
 import { findAnswerable, isSameGrant, refuseGrant } from "../../gate/approvals.ts";
 import { failClosed, groupsFor } from "../../gate/fail-closed.ts";
 import { computeActionDigest } from "../../gate/request.ts";
@@ -43,7 +43,7 @@ export function toStanding(p: Needs, s: State, limits: Limits, toolDigest: (tool
     },
     mayAnswer(user, wish) {
       const question = questionOf(wish.approval);
-      return question === null ? no("there is no such question") : mayAnswer({ p, s, toolDigest }, question, user, wish);
+      return question === null ? no("there is no such approval request") : mayAnswer({ p, s, toolDigest }, question, user, wish);
     },
     mayResolve(user, call) {
       const unknown = [...s.unknowns.values()].find((u) => u.call === call);
@@ -65,7 +65,7 @@ export function toStanding(p: Needs, s: State, limits: Limits, toolDigest: (tool
 }
 
 /**
- * Q-22 Whoever may have the agent run speaks in the session that was opened for them, unless a policy forbids just that: a run begins with its
+ * Q-22 A person who may run the agent may speak in the session that was opened for them, unless a policy forbids just that: a run begins with its
  * first words, and needs no `say`.
  */
 function maySend(p: Needs, s: State, user: string, kind: "say" | "steer" | "cancel"): ReturnType<Standing["maySend"]> {
@@ -132,7 +132,7 @@ function mayWithdraw(
   user: string,
   { speakers, about, digest }: Readonly<{ speakers: readonly string[]; about: About; digest: Digest }>,
 ): Leave {
-  if (!speakers.includes(user)) return no("only whoever asked for it withdraws it: deny it");
+  if (!speakers.includes(user)) return no("only the person who asked for it can withdraw it: deny it");
   const denied = deniedTo(p, user, { kind: "withdraw", ...about, requester: user });
   return denied === null ? { kind: "may", counts: [], digest, about: null } : no(denied);
 }
@@ -141,7 +141,7 @@ function mayWithdraw(
 const mayDenyAsSuch = (p: Needs, user: string, speakers: readonly string[], about: About): boolean =>
   speakers.every((requester) => deniedTo(p, user, { kind: "approve", ...about, requester }) !== null);
 
-/** S-18 whether those who speak may have an agent run is looked at when it is proposed: an answer changes what is asked of it, and never whom. */
+/** S-18 whether the speakers may run an agent is checked when it is proposed: an answer changes the task, and never the agent. */
 const OTHER_DELEGATE = "it would be another agent's: deny it, and say who is to do it";
 
 function editedDigest({ p, s, toolDigest }: At, call: Call, args: JsonObject): { digest: Digest; about: Resource } | { reason: string } {
@@ -155,7 +155,7 @@ function editedDigest({ p, s, toolDigest }: At, call: Call, args: JsonObject): {
   return { digest, about: toCallSubject(contracted.action)?.resource ?? { type: "Action", id: call.proposed.id } };
 }
 
-/** A yes counts as long as whoever said it may say it. */
+/** An approval counts as long as its giver may give it. */
 function mayNoLonger({ p, s }: At, q: Question, tool: string, by: string): boolean {
   const user = by.replace(/^user:/, "");
   return (s.turn?.speakers ?? []).some(

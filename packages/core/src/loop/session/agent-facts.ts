@@ -29,7 +29,7 @@ export function agentFacts(agent: Agent, { gate, tools, hash, counters = estimat
   };
 }
 
-/** Micros by tool: what is set aside before one of them starts. */
+/** Micros by tool: reserved before one of them starts. */
 export function listCharges(tools: Tools): AgentFacts["charges"] {
   const charged = tools.offered.flatMap(({ name }) => {
     const cents = tools.find(name)?.maxCents ?? 0;

@@ -14,7 +14,7 @@ export type Fold = Readonly<{ state: State; hash: Digest; erasures: number }>;
 export type FoldCache = Readonly<{
   /** Notes where a state stands. Call it under the hold, when all that the state holds is durable. */
   mark(state: State): Promise<Fold | null>;
-  /** Keeps a fold. From here on nobody may touch its state but whoever takes it. */
+  /** Stores a fold. From here on only the driver that takes it may touch its state. */
   put(fold: Fold | null): void;
   /** Removes the fold from the cache: it is the caller's. */
   take(session: SessionId): Fold | null;

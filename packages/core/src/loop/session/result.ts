@@ -74,7 +74,7 @@ export function toResult(
     calls: at?.calls ?? 0,
     questions,
     unknowns: [...s.unknowns.values()].map((one) => ({ ...one })),
-    /** As of now: the session goes on in the same list, which only grows. Copied for whoever looks, and once. */
+    /** As of now: the session goes on in the same list, which only grows. Copied for the caller, and once. */
     get conversation() {
       conversation ??= messages.slice(0, said);
       return conversation;

@@ -29,7 +29,7 @@ export type ScheduleDeclaration = Readonly<{
   missed: "skip" | "once" | "all";
   /** All firings in one session, or each in its own. */
   session: "shared" | "fresh";
-  /** How often a firing whose turn failed is tried again before it is set aside. */
+  /** How often a firing whose turn failed is tried again before it becomes a failed delivery. */
   retries: number;
   enabled: boolean;
   place: SourcePlace;

@@ -122,3 +122,13 @@ test("M-5 readJson takes what JSON.parse takes, and nothing more", () =>
       else if (read.kind === "not-json") expect(read.detail).toMatch(/stands twice|nested deeper|out of range/);
     }),
   ));
+
+test("keys and values of a long text can be bounded; the error is short and has its place", () => {
+  expect(readJson('{"a":[1,2]}', 5)).toEqual({ kind: "json", value: { a: [1, 2] } });
+  expect(readJson('{"a":\n [1,2]}', 4)).toEqual({ kind: "not-json", detail: "more than 4 keys and values", line: 2, column: 5 });
+  const key = "k".repeat(1_000);
+  for (const text of [`{"${key}":1,"${key}":2}`, `{"${key}" 1}`]) {
+    const read = readJson(text);
+    expect(read.kind === "not-json" && read.detail.length).toBeLessThan(200);
+  }
+});

@@ -10,16 +10,22 @@ export type JsonText =
 
 const MAX_DEPTH = 128;
 
-export function readJson(text: string): JsonText {
-  const found = scan(text);
+/** `mostValues` bounds keys and values together, where a text may be long: a long string is cheap to read, a million keys are not. */
+export function readJson(text: string, mostValues = Number.POSITIVE_INFINITY): JsonText {
+  const found = scan(text, mostValues);
   if (found !== null) return { kind: "not-json", detail: found.detail, ...toPosition(text, found.at) };
   return { kind: "json", value: JSON.parse(text) as Json };
 }
 
 export function toPosition(text: string, at: number): { line: number; column: number } {
-  const before = text.slice(0, at);
-  const line = before.split("\n").length;
-  return { line, column: at - before.lastIndexOf("\n") };
+  let line = 1;
+  let start = 0;
+  for (let i = 0; i < at; i += 1) {
+    if (text.charCodeAt(i) !== 0x0a) continue;
+    line += 1;
+    start = i + 1;
+  }
+  return { line, column: at - start + 1 };
 }
 
 type Wrong = { readonly detail: string; readonly at: number };
@@ -28,13 +34,14 @@ type Due = "value" | "value-or-end" | "key" | "key-or-end" | "after";
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const HEX = /[0-9a-fA-F]{4}/y;
 
 /** The first thing that is wrong, in one pass; null when JSON.parse will take the text and nothing in it is said twice. */
-function scan(text: string): Wrong | null {
+function scan(text: string, mostValues: number): Wrong | null {
   const stack: (Set<string> | null)[] = []; // a set of keys per open object, null per open array
   let due: Due = "value";
   let at = 0;
+  let values = 0;
   for (;;) {
     at = afterSpace(text, at);
     const c = text[at];
@@ -49,24 +56,29 @@ function scan(text: string): Wrong | null {
       stack.pop();
       due = "after";
       at += 1;
+    } else if (values >= mostValues) {
+      return { detail: `more than ${mostValues} keys and values`, at };
     } else if (due === "key" || due === "key-or-end") {
+      values += 1;
       if (c !== '"') return unexpected(text, at);
       const end = stringEnd(text, at);
       if (typeof end !== "number") return end;
       // as it would be written: what is ill-formed is made well-formed first, and then two keys may be one
       const name = nameIn(text.slice(at, end));
-      if (open?.has(name)) return { detail: `key \`${name}\` stands twice in one object`, at };
+      if (open?.has(name)) return { detail: `key \`${clip(name)}\` stands twice in one object`, at };
       open?.add(name);
       at = afterSpace(text, end);
-      if (text[at] !== ":") return { detail: at === text.length ? "unexpected end" : `no \`:\` after key \`${name}\``, at };
+      if (text[at] !== ":") return { detail: at === text.length ? "unexpected end" : `no \`:\` after key \`${clip(name)}\``, at };
       due = "value";
       at += 1;
     } else if (c === "{" || c === "[") {
+      values += 1;
       if (stack.length >= MAX_DEPTH) return { detail: `nested deeper than ${MAX_DEPTH}`, at };
       stack.push(c === "{" ? new Set() : null);
       due = c === "{" ? "key-or-end" : "value-or-end";
       at += 1;
     } else {
+      values += 1;
       const end = c === '"' ? stringEnd(text, at) : wordEnd(text, at);
       if (typeof end !== "number") return end;
       if (end === at) return unexpected(text, at);
@@ -75,6 +87,9 @@ function scan(text: string): Wrong | null {
     }
   }
 }
+
+/** A key is quoted in part: an error must not be as long as the text. */
+const clip = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name);
 
 const unexpected = (text: string, at: number): Wrong => ({
   detail: `unexpected \`${String.fromCodePoint(text.codePointAt(at) ?? 0)}\``,
@@ -110,9 +125,28 @@ function stringEnd(text: string, start: number): number | Wrong {
     if (c === 0x22) return i + 1;
     if (c < 0x20) return { detail: "a control character in a string", at: i };
     if (c !== 0x5c) continue;
-    const end = skip(ESCAPE, text, i);
+    const end = escapeEnd(text, i);
     if (end === i) return { detail: "a bad escape in a string", at: i };
     i = end - 1;
   }
   return { detail: "a string without its end", at: start };
+}
+
+/** Where an escape ends; `at` itself when it is none. */
+function escapeEnd(text: string, at: number): number {
+  switch (text.charCodeAt(at + 1)) {
+    case 0x22: // "
+    case 0x5c: // \
+    case 0x2f: // /
+    case 0x62: // b
+    case 0x66: // f
+    case 0x6e: // n
+    case 0x72: // r
+    case 0x74: // t
+      return at + 2;
+    case 0x75: // u
+      return skip(HEX, text, at + 2) === at + 6 ? at + 6 : at;
+    default:
+      return at;
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * How an artifact is written: whole or not at all, exactly what was tried, exactly where it was shown.
  *
- * S-10 what is written is what was looked at: it is tried again right before, what lies there must still be what was shown, and what the change newly permits too.
+ * S-10 the reviewed text is the written text: it is tried again right before, and the file in place and the newly permitted actions must still be those that were shown.
  *      No link is followed, no other name of a file is written through.
  */
 import type { FileEdit } from "@orgate/core";
@@ -63,7 +63,7 @@ export function artifactFiles(config: Config): ArtifactFiles {
 
 /**
  * Facts shown with the approval request. `before` is left out for a new file.
- * S-12 `people`: it changes what people may do, or nobody can tell: policies ask about that each time, and no grant covers it.
+ * S-12 `people`: it changes what people may do, or that is unknown: policies ask about it each time, and no grant covers it.
  * S-12 `used`: a tool that agents have already becomes another one: the same.
  */
 export type ShownArtifact = Readonly<{ before?: string; newly: readonly string[]; people: boolean; used: boolean }>;

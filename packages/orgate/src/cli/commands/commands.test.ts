@@ -202,7 +202,7 @@ describe("a run", () => {
     const resumed = await asking.orgate("sessions", "resume", session, "--json");
     expect([resumed.code, JSON.parse(resumed.stdout).questions.length]).toEqual([3, 1]);
     expect((await asking.orgate("sessions", "show", session)).stdout).toMatch(
-      /open questions\n {2}\? a_\w+ on 1\.0: really\\u\{202e\}\? \(desk\/tools\)/,
+      /open approval requests\n {2}\? a_\w+ on 1\.0: really\\u\{202e\}\? \(desk\/tools\)/,
     );
     expect(asking.has("effects.txt")).toBe(false);
   });

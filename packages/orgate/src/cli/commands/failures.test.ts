@@ -17,7 +17,7 @@ const report = (row: Row): Row => ({ ...row, report: true });
 const split = (words: string): readonly string[] => (words === "" ? [] : words.split(" "));
 
 const NO_SESSION = "there is no session `s_none`";
-const NO_QUESTION = "there is no open question `q_none`";
+const NO_QUESTION = "there is no open approval request `q_none`";
 const NO_SCHEDULE = "there is no schedule `none`";
 const NO_SERVER = "there is no MCP server `none`";
 const NO_ITEM = "nothing is known as `k_0123456789abcdef01234567`";
@@ -104,7 +104,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   "approvals withdraw": [ran("q_none --reason x", 2, NO_QUESTION), ran("q_none", 2, "--reason is missing")],
   "approvals edit": [ran("q_none --args {}", 2, NO_QUESTION), ran("q_none", 2, "--args is missing")],
   "approvals grants": [gone("")],
-  "approvals revoke": [ran("g_none --reason x", 2, "there is no grant `g_none`"), ran("g_none", 2, "--reason is missing")],
+  "approvals revoke": [ran("g_none --reason x", 2, "no grant `g_none` is in force"), ran("g_none", 2, "--reason is missing")],
   "approvals watch": [gone("")],
   halt: [ran("agent nobody --reason x", 2, "nothing was halted: this project has no agent `nobody`"), ran("", 2, "--reason is missing")],
   "resume-work": [

@@ -197,7 +197,7 @@ describe("M-20 whether somebody is there", () => {
     ]);
     desk.write("orgate.toml", "[project\n");
     const broken = await desk.orgate("doctor");
-    expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/no +project[\s\S]*no +journal +not looked at/)]);
+    expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/no +project[\s\S]*no +journal +not checked/)]);
   });
 
   test.each([

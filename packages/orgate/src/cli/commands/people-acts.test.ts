@@ -1,4 +1,5 @@
 // Commands that only some people may use: the policies refuse everybody else before anything is written.
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HALT } from "@orgate/core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,6 +49,33 @@ test("A-10 whoever the policies do not let erases nothing, trusts nothing, repla
   const { code, stderr } = await desk.orgate("trust", "remove", "AGENTS.md", "--as", "ben");
   expect([code, stderr]).toEqual([1, expect.stringContaining("`ben` may not take back the trust in `AGENTS.md`")]);
 }, 180_000);
+
+test("A-10 a refused person leaves nothing in the journal: their key is not certified either", async () => {
+  expect((await desk.from(tmpdir(), ["keys", "create", "dan"])).stdout).toContain("it is certified where it is first used");
+  desk.write("list.json", '[{ "role": "user", "text": "hello" }]');
+  const keys = await desk.json("journal", "show", "keys");
+  for (const act of [
+    ["known", "add", "people", "x@example.org", "--why", "x"],
+    ["known", "remove", "people", "x@example.org", "--why", "x"],
+    ["sessions", "fork", session],
+    ["sessions", "close", session],
+    ["sessions", "import", "list.json", "--agent", "desk"],
+    ["breakers", "set", "tool:look", "open", "--reason", "x"],
+    ["halt", "--reason", "x"],
+    ["resume-work", "--reason", "x"],
+  ]) {
+    const { code, stderr } = await desk.orgate(...act, "--as", "dan");
+    expect([act.join(" "), code, stderr]).toEqual([act.join(" "), 1, expect.stringContaining("`dan` may not ")]);
+  }
+  expect(await desk.json("journal", "show", "keys")).toEqual(keys);
+}, 180_000);
+
+test("W-5 a command under a key is done once, and another request under that key is refused", async () => {
+  const fork = (...more: readonly string[]) => desk.orgate("sessions", "fork", session, ...more, "--key", "one", "--as", "ana", "--json");
+  const [first, again, other] = [await fork(), await fork(), await fork("--at", "2")];
+  expect([first.code, again.stdout]).toEqual([0, first.stdout]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("this key was used for another request")]);
+}, 60_000);
 
 test("A-10 J-9 whoever the policies let does all of it, erasing twice is told, and everybody withdraws their own key", async () => {
   for (const act of [

@@ -1,14 +1,18 @@
 /** Derives the command of an operation from its words. Nothing but words is loaded before the command runs. */
-import { type ActOn, type CliField, OPERATION_WORDS, type OperationName, type OperationWords } from "@orgate/protocol/words";
+import { type ActOn, type CliField, type CliWords, OPERATION_WORDS, type OperationName, type OperationWords } from "@orgate/protocol/words";
 import type { ArgSpec, CommandSpec, OptionSpec } from "@orgate/shell/terminal";
 import { AS } from "../table/options.ts";
 import type { OperationView } from "./run.ts";
 
-/** `load` gives the view of the result: the lines that people read. */
-export function operationCommand<K extends OperationName, V>(name: K, load: () => Promise<OperationView<K, V>>): CommandSpec {
+/** `load` gives the view of the result: the lines that people read. `command` chooses among several commands of one operation. */
+export function operationCommand<K extends OperationName, V>(
+  name: K,
+  load: () => Promise<OperationView<K, V>>,
+  command?: string,
+): CommandSpec {
   const words = OPERATION_WORDS[name];
-  const { cli } = words;
-  if (cli === undefined) throw new Error(`operation \`${name}\` has no command`);
+  const cli = [words.cli, ...(words.alsoCli ?? [])].find((one) => command === undefined || one?.command === command);
+  if (cli === undefined) throw new Error(`operation \`${name}\` has no command ${command ?? ""}`);
   return {
     name: cli.command,
     summary: (cli.summary ?? words.summary).replace(/\.$/, ""),
@@ -18,11 +22,11 @@ export function operationCommand<K extends OperationName, V>(name: K, load: () =
       ...(words.idempotencyKey ? { key: KEY } : {}),
       as: AS,
     },
-    notes: [...(cli.notes ?? []), ...decidedBy(words)],
+    notes: [...(cli.notes ?? []), ...decidedBy(words, cli)],
     examples: cli.examples,
     load: async () => {
       const [{ runOperation }, view] = await Promise.all([import("./run.ts"), load()]);
-      return runOperation(name, view);
+      return runOperation(name, cli, view);
     },
   };
 }
@@ -53,8 +57,8 @@ const ENTITIES: Readonly<Partial<Record<ActOn, string>>> = {
   schedule: "Schedule",
 };
 
-function decidedBy({ act, idempotencyKey, cli }: OperationWords): readonly string[] {
+function decidedBy({ act, idempotencyKey }: OperationWords, { args }: CliWords): readonly string[] {
   const entity = typeof act === "string" ? undefined : ENTITIES[act.on];
   if (typeof act === "string" || entity === undefined || !idempotencyKey) return [];
-  return [`Journalled. Decided by policy as Action::"${act.kind}" on ${entity}::"${cli?.args?.[0]?.value ?? "…"}".`];
+  return [`Journalled. Decided by policy as Action::"${act.kind}" on ${entity}::"${args?.[0]?.value ?? "…"}".`];
 }

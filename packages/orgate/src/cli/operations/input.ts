@@ -1,40 +1,46 @@
 /** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
 import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } from "@orgate/core";
-import {
-  OPERATIONS,
-  type Operation,
-  type OperationFields,
-  type OperationName,
-  type OperationRequest,
-  type Problem,
-  unreadable,
-} from "@orgate/protocol";
-import { type CliField, OPERATION_WORDS } from "@orgate/protocol/words";
+import type { OperationName, Problem } from "@orgate/protocol";
+import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import type { Given } from "@orgate/shell/terminal";
-import type * as z from "zod";
-import { positive } from "../commands/project/looking.ts";
+import { looking, positive, sessionOf } from "../commands/project/looking.ts";
 
-export function readFields(name: OperationName, given: Given): JsonObject {
-  const { cli } = OPERATION_WORDS[name];
-  const args = (cli?.args ?? []).map((field, i) => entry(field.field ?? field.value, field, field.value, given.args[i] ?? null));
-  const options = Object.entries(cli?.options ?? {}).map(([option, field]) => {
-    const text = field.as === "flag" ? (given.flag(option) ? "true" : null) : given.text(option);
-    return entry(field.field ?? option, field, `--${option}`, text);
-  });
-  return Object.fromEntries([...args, ...options].flat());
+/** One argument or option: the field that it fills, its name on the command line, and its text. */
+type Word = Readonly<{ field: string; words: CliField; what: string; text: string | null }>;
+
+export async function readFields(words: CliWords, given: Given): Promise<JsonObject> {
+  const fields: Record<string, Json> = {};
+  for (const { field, words: one, what, text } of listWords(words, given)) {
+    if (text !== null) fields[field] = await toValue(one, what, text, given);
+    else if (one.required === true)
+      throw usage(`${what} is missing`, what === "--reason" ? "say why: the journal keeps it" : `it is ${one.help}`);
+  }
+  return { ...fields, ...words.fixed };
 }
 
-function entry(name: string, field: CliField, what: string, given: string | null): readonly (readonly [string, Json])[] {
-  const text = given ?? field.default ?? null;
-  return text === null ? [] : [[name, toValue(field, what, text)]];
+function listWords({ args = [], options = {} }: CliWords, given: Given): readonly Word[] {
+  return [
+    ...args.map((words, i) => ({
+      field: words.field ?? words.value,
+      words,
+      what: words.value,
+      text: given.args[i] ?? words.default ?? null,
+    })),
+    ...Object.entries(options).map(([option, words]) => {
+      const text = words.as === "flag" ? (given.flag(option) ? "true" : null) : given.text(option);
+      return { field: words.field ?? option, words, what: `--${option}`, text: text ?? words.default ?? null };
+    }),
+  ];
 }
 
-function toValue({ as = "text" }: CliField, what: string, text: string): Json {
+async function toValue({ as = "text" }: CliField, what: string, text: string, given: Given): Promise<Json> {
   switch (as) {
     case "text":
       return text;
     case "flag":
       return true;
+    case "session":
+      return (await looking(given, ({ journal }) => sessionOf(journal, text))).session;
     case "number":
       return positive(text, what);
     case "time": {
@@ -48,21 +54,6 @@ function toValue({ as = "text" }: CliField, what: string, text: string): Json {
       throw usage(`${what} is \`${text}\``, "write it like 10m or 8h");
     }
   }
-}
-
-export function decode(name: OperationName, fields: OperationFields): OperationRequest<OperationName> {
-  const operation: Operation = OPERATIONS[name];
-  const read = (schema: z.ZodType, value: unknown): unknown => {
-    const found = schema.safeParse(value);
-    if (!found.success) throw toOperationFault(unreadable("the input", found.error), name);
-    return found.data;
-  };
-  const [params, query, body] = [
-    read(operation.params, fields.params),
-    read(operation.query, fields.query),
-    read(operation.body, fields.body),
-  ];
-  return { params, query, body } as OperationRequest<OperationName>; // the schemas are the operation's own
 }
 
 export function toOperationFault({ status, detail, hint, issues }: Problem, name: OperationName): FaultError {

@@ -9,9 +9,16 @@ export type LocalRead = <T>(given: Given, screen: Screen, work: (call: CallOpera
 const readSchedules: LocalRead = async (given, screen, work) =>
   (await import("./read-schedules.ts")).withScheduleReads(given, screen, work);
 
+const readStore: LocalRead = async (given, screen, work) => (await import("./read-store.ts")).readStore(given, screen, work);
+
 export const LOCAL_READS: Readonly<Partial<Record<OperationName, LocalRead>>> = {
   schedules: readSchedules,
   schedule: readSchedules,
   scheduleHistory: readSchedules,
   scheduleNext: readSchedules,
+  breakers: readStore,
+  halts: readStore,
+  approvals: readStore,
+  grants: readStore,
+  deadLetters: readStore,
 };

@@ -11,8 +11,8 @@ import type { Given, Screen } from "@orgate/shell/terminal";
 import { version } from "../../node/version.ts";
 import type { Act, Caller } from "../../operations/access.ts";
 import { policyRefusal } from "../../operations/access-limits.ts";
+import { decodeParts } from "../../operations/call-operation.ts";
 import { OperationExecutor } from "../../operations/execute.ts";
-import { openIdempotency } from "../../operations/idempotency.ts";
 import { NO_LOG } from "../../operations/logs.ts";
 import { openOperations } from "../../operations/open.ts";
 import { isRefusal } from "../../operations/refusal.ts";
@@ -23,7 +23,7 @@ import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
 import { certified, personOf, projectOf } from "../commands/project/project.ts";
 import { openProjectRuntime } from "../commands/project/serving.ts";
-import { decode, toOperationFault } from "./input.ts";
+import { toOperationFault } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
 
 /** `settle` resolves when nothing that was begun here is driven any more. */
@@ -43,14 +43,14 @@ export async function withLocalOperations<T>(
   const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: person.name }, openCalendar());
   const runtime = await openProjectRuntime(given, screen, loaded, person);
   const keys = openRequestKeys(config.journal.directory);
-  const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
+  const operations = openOperations({ runtime, keys, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
   operations.schedules.store.expect(declared);
   operations.context.sessionDriver.stop(); // sessions that others left are for a server to drive
   const executor = new OperationExecutor({
     runtime,
     access: { mayDo: (_, act) => (decides === "changes" && isRead(act) ? null : policyRefusal(gate, person.name, act)) },
     handlers: operations.handlers,
-    once: openIdempotency(keys, Date.now),
+    once: operations.context.once,
     beforeChange: () => certified(given, screen, runtime.place, person),
   });
   const caller: Caller = {
@@ -59,10 +59,10 @@ export async function withLocalOperations<T>(
     scope: { agents: null, actions: null, expiresAt: null },
   };
   const call: CallOperation = async (name, fields) => {
-    const demand = { name, caller, request: decode(name, fields), gone: new AbortController().signal };
     const idempotencyKey = OPERATION_WORDS[name].idempotencyKey ? (given.text("key") ?? randomUUID()) : undefined;
     try {
-      return (await executor.execute({ ...demand, idempotencyKey })).result;
+      const request = decodeParts(name, fields);
+      return (await executor.execute({ name, caller, request, gone: new AbortController().signal, idempotencyKey })).result;
     } catch (error) {
       throw isRefusal(error) ? toOperationFault(error.problem, name) : error;
     }

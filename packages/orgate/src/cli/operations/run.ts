@@ -12,9 +12,8 @@ import {
   type OperationOutput,
   toOperationInput,
 } from "@orgate/protocol";
-import { OPERATION_WORDS } from "@orgate/protocol/words";
-import type { Screen } from "@orgate/shell/terminal";
-import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
+import { type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
+import { EXIT, type Given, type RunCommand, type Screen } from "@orgate/shell/terminal";
 import * as z from "zod";
 import { readFields } from "./input.ts";
 import type { LocalOperations } from "./local.ts";
@@ -26,20 +25,23 @@ export type Viewing = Readonly<{ given: Given; screen: Screen }>;
 export type OperationView<K extends OperationName, V = OperationOutput<K>> = Readonly<{
   /** Waits for the work that the operation began in this process; `print` gets what it returns. */
   follow?(value: OperationOutput<K>, at: Viewing & Pick<LocalOperations, "settle" | "runtime">): Promise<V>;
-  print(value: V | OperationOutput<K>, at: Viewing): void;
+  /** Adds to the value what `--json` prints beside it. */
+  toJson?(value: V | OperationOutput<K>): unknown;
+  print(value: V | OperationOutput<K>, at: Viewing): void | Promise<void>;
   exit?(value: V | OperationOutput<K>): number;
 }>;
 
 export const runOperation =
-  <K extends OperationName, V>(name: K, view: OperationView<K, V>): RunCommand =>
+  <K extends OperationName, V>(name: K, words: CliWords, view: OperationView<K, V>): RunCommand =>
   async (given, screen) => {
-    const input = readFields(name, given);
+    const input = await readFields(words, given);
     const show = async (call: CallOperation, local: LocalOperations | null): Promise<number> => {
       const value = (await collect(call, name, input)) as OperationOutput<K>; // an operation's result fits its own schema (W-4)
       const at: Viewing = { given, screen };
       const shown = local === null || view.follow === undefined ? value : await view.follow(value, { ...local, ...at });
-      if (given.json) screen.line(JSON.stringify(isPage(shown) ? shown.items : shown));
-      else view.print(shown, at);
+      const printed = view.toJson?.(shown) ?? shown;
+      if (given.json) screen.line(JSON.stringify(isPage(printed) ? printed.items : printed));
+      else await view.print(shown, at);
       return view.exit?.(shown) ?? EXIT.success;
     };
     const server = findServer(given);

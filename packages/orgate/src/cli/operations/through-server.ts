@@ -12,9 +12,9 @@ export type CallOperation = (name: CallableOperation, fields: OperationFields) =
 
 /** Null if no server runs for the project, or there is no key for it. */
 export function findServer(given: Given): CallOperation | null {
-  const url = readServerAddress(projectOf(given).journal.directory);
   const key = given.env.ORGATE_API_KEY ?? "";
-  return url === null || key === "" ? null : (name, fields) => callServer(given, { url, key }, name, fields);
+  const url = key === "" ? null : readServerAddress(projectOf(given).journal.directory);
+  return url === null ? null : (name, fields) => callServer(given, { url, key }, name, fields);
 }
 
 async function callServer(

@@ -64,7 +64,7 @@ export const agentsCommands: readonly CommandSpec[] = [
     options: {},
     notes: [
       "Decided by both: the cases of both decision tables, requests at the values where a condition turns, and the latest decisions of the journal.",
-      "What reads otherwise, a rule or a setting, is told even where nothing that was tried is decided otherwise. Exits 0 only when nothing does.",
+      "A changed rule or setting is listed even where every tried request is decided as before. Exits 0 only when nothing changed.",
     ],
     examples: ["git worktree add ../before main && orgate agents diff ../before", "orgate agents diff ../before payer --json"],
     load: async () => (await import("../commands/agents/agents-diff.ts")).diffAgents,
@@ -106,7 +106,7 @@ export const toolsCommands: readonly CommandSpec[] = [
     options: {},
     notes: [
       "Exits 1 when anything is wrong, or when a program or an MCP server that a manifest needs is not on this machine.",
-      "toolclad.toml and scope/scope.toml are looked at too.",
+      "toolclad.toml and scope/scope.toml are checked too.",
     ],
     examples: ["orgate tools validate", "orgate tools validate tools/whois.clad.toml --json"],
     load: async () => (await import("../commands/agents/tools.ts")).validateTools,

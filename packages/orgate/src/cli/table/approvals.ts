@@ -1,17 +1,10 @@
 /** Commands as data: plain table. */
 import type { CommandSpec } from "@orgate/shell/terminal";
-import { APPROVAL, AS, BREAKER, BREAKER_ANYWAY, DELIVERY, DIGEST, LETTER, SCOPE } from "./options.ts";
+import { operationCommand } from "../operations/derive.ts";
+import { APPROVAL, AS, DELIVERY, DIGEST, LETTER, SCOPE } from "./options.ts";
 
 export const approvalsCommands: readonly CommandSpec[] = [
-  {
-    name: "approvals list",
-    summary: "List approval requests that wait for a person",
-    args: [],
-    options: { limit: { type: "string", value: "N", help: "maximum number to list (default 100)" } },
-    notes: ["In the order in which they were asked. What has expired is shown as expired."],
-    examples: ["orgate approvals list", "orgate approvals list --json"],
-    load: async () => (await import("../commands/people/approvals.ts")).listApprovals,
-  },
+  operationCommand("approvals", async () => (await import("../commands/people/approvals-list.ts")).listApprovals),
   {
     name: "approvals show",
     summary: "Show one approval request: what would be done, why it asks, who may answer, until when",
@@ -74,24 +67,8 @@ export const approvalsCommands: readonly CommandSpec[] = [
     examples: [`orgate approvals edit a_0mh3k2 --args '{"service":"checkout"}'`],
     load: async () => (await import("../commands/people/approvals-answer.ts")).editAndApprove,
   },
-  {
-    name: "approvals grants",
-    summary: "List grants (remembered approvals), and until when they last",
-    args: [],
-    options: {},
-    notes: [],
-    examples: ["orgate approvals grants", "orgate approvals grants --json"],
-    load: async () => (await import("../commands/people/approvals-grants.ts")).grants,
-  },
-  {
-    name: "approvals revoke",
-    summary: "Revoke a grant",
-    args: [{ name: "GRANT", required: true, help: "as `orgate approvals grants` shows it" }],
-    options: { reason: { type: "string", required: true, value: "TEXT", help: "why; the journal keeps it" }, as: AS },
-    notes: ["Whoever gave it may, and whoever the policies let approve the like."],
-    examples: ['orgate approvals revoke g_0mh3k2_a_77 --reason "the incident is over"'],
-    load: async () => (await import("../commands/people/approvals-grants.ts")).revokeGrantCommand,
-  },
+  operationCommand("grants", async () => (await import("../commands/people/approvals-grants.ts")).grants),
+  operationCommand("revoke", async () => (await import("../commands/people/approvals-grants.ts")).viewRevoked),
   {
     name: "approvals watch",
     summary: "Print approval requests that wait, and each new one, until Ctrl-C",
@@ -134,15 +111,7 @@ export const resumeWorkCommands: readonly CommandSpec[] = [
 ];
 
 export const haltsCommands: readonly CommandSpec[] = [
-  {
-    name: "halts",
-    summary: "List halts in force: since when, by whom and why",
-    args: [],
-    options: {},
-    notes: [],
-    examples: ["orgate halts", "orgate halts --json"],
-    load: async () => (await import("../commands/people/halt.ts")).list,
-  },
+  operationCommand("halts", async () => (await import("../commands/people/halt.ts")).listHalts),
 ];
 
 export const knownCommands: readonly CommandSpec[] = [
@@ -182,50 +151,13 @@ export const knownCommands: readonly CommandSpec[] = [
 ];
 
 export const breakersCommands: readonly CommandSpec[] = [
-  {
-    name: "breakers list",
-    summary: "List circuit breakers: which are open, since when, and when they are tried again",
-    args: [],
-    options: {},
-    notes: ["One that is not listed has never opened."],
-    examples: ["orgate breakers list", "orgate breakers list --json"],
-    load: async () => (await import("../commands/people/breakers.ts")).listBreakers,
-  },
-  {
-    name: "breakers set",
-    summary: "Set a circuit breaker by hand, in every process",
-    args: [BREAKER, { name: "STATE", required: true, help: "open, half-open or closed", choices: ["open", "half-open", "closed"] }],
-    options: {
-      for: { type: "string", value: "TIME", help: "how long it stays open, such as 10m (default: until it is closed)" },
-      reason: { type: "string", required: true, value: "TEXT", help: "why" },
-      anyway: BREAKER_ANYWAY,
-      as: AS,
-    },
-    notes: ['Journalled. Decided by policy as Action::"set-breaker" on Breaker::"tool:NAME".'],
-    examples: ['orgate breakers set tool:search open --for 10m --reason "maintenance"'],
-    load: async () => (await import("../commands/people/breakers.ts")).setBreakerCommand,
-  },
-  {
-    name: "breakers reset",
-    summary: "Close a circuit breaker, and reset its counts",
-    args: [BREAKER],
-    options: { reason: { type: "string", required: true, value: "TEXT", help: "why" }, anyway: BREAKER_ANYWAY, as: AS },
-    notes: [],
-    examples: ['orgate breakers reset tool:search --reason "mended"'],
-    load: async () => (await import("../commands/people/breakers.ts")).reset,
-  },
+  operationCommand("breakers", async () => (await import("../commands/people/breakers.ts")).listBreakers),
+  operationCommand("setBreaker", async () => (await import("../commands/people/breakers.ts")).viewBreaker),
+  operationCommand("setBreaker", async () => (await import("../commands/people/breakers.ts")).viewBreaker, "breakers reset"),
 ];
 
 export const deadLettersCommands: readonly CommandSpec[] = [
-  {
-    name: "dead-letters list",
-    summary: "List dead letters: calls that failed and wait for an operator",
-    args: [],
-    options: { limit: { type: "string", value: "N", help: "maximum number to list (default 100)" } },
-    notes: ["In the order in which they were set aside."],
-    examples: ["orgate dead-letters list", "orgate dead-letters list --json"],
-    load: async () => (await import("../commands/people/dead-letters.ts")).listDeadLetters,
-  },
+  operationCommand("deadLetters", async () => (await import("../commands/people/dead-letters.ts")).listDeadLetters),
   {
     name: "dead-letters show",
     summary: "Show one dead letter: what was tried, with which arguments, and how it failed",

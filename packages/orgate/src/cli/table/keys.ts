@@ -19,7 +19,7 @@ export const keysCommands: readonly CommandSpec[] = [
     },
     notes: [
       "The private key of a pair lies in $ORGATE_HOME/keys (default ~/.orgate/keys) and never leaves it.",
-      "API keys and links need the policies' leave to `give-access`, and are in the journal; their secrets are not.",
+      "API keys and links need the policies' permission to `give-access`, and are in the journal; their secrets are not.",
     ],
     examples: ["orgate keys create ana", "orgate keys create ana --api --agents ops --actions observe,run --expires 30d"],
     load: async () => (await import("../commands/project/keys.ts")).create,
@@ -41,7 +41,7 @@ export const keysCommands: readonly CommandSpec[] = [
     notes: [
       "With a person's key go their API keys, links and sign-ins, and the key that the server holds for them: at once, in every process.",
       "Other key pairs of the same person go on counting; they are named.",
-      "Everybody may withdraw their own key. Somebody else's takes the policies' leave to `give-access` to them, a writer's that to `manage-keys`.",
+      "Everybody may withdraw their own key. Somebody else's takes the policies' permission to `give-access` to them, a writer's that to `manage-keys`.",
     ],
     examples: ['orgate keys withdraw k_3f2a --reason "laptop stolen"'],
     load: async () => (await import("../commands/project/keys.ts")).withdrawKey,

@@ -25,7 +25,7 @@ export const knowledgeCommands: readonly CommandSpec[] = [
       "orgate knowledge add CONVENTIONS.md --trusted",
       "orgate knowledge add notes.txt --agent clerk",
     ],
-    load: async () => (await import("../commands/sessions/knowledge.ts")).addKnowledge,
+    load: async () => (await import("../commands/sessions/knowledge-add.ts")).addKnowledge,
   },
   {
     name: "knowledge search",
@@ -34,7 +34,7 @@ export const knowledgeCommands: readonly CommandSpec[] = [
     options: { ...KNOWLEDGE_PLACE, limit: { type: "string", value: "N", help: "how many at most (default 10)" } },
     notes: ["With --agent what that agent keeps for itself is searched too."],
     examples: ['orgate knowledge search "how do we deploy"', "orgate knowledge search billing --agent clerk --json"],
-    load: async () => (await import("../commands/sessions/knowledge.ts")).search,
+    load: async () => (await import("../commands/sessions/knowledge.ts")).searchKnowledge,
   },
   {
     name: "knowledge show",
@@ -61,7 +61,7 @@ export const knowledgeCommands: readonly CommandSpec[] = [
       'orgate knowledge forget k_0123456789abcdef01234567 --reason "wrong"',
       'orgate knowledge forget --document docs/people.md --erase --yes --reason "asked for"',
     ],
-    load: async () => (await import("../commands/sessions/knowledge.ts")).forget,
+    load: async () => (await import("../commands/sessions/knowledge-forget.ts")).forgetKnowledge,
   },
   {
     name: "knowledge export",
@@ -70,7 +70,7 @@ export const knowledgeCommands: readonly CommandSpec[] = [
     options: {},
     notes: ["Vectors are not in it: they are made again."],
     examples: ["orgate knowledge export backup.jsonl"],
-    load: async () => (await import("../commands/sessions/knowledge.ts")).exportAll,
+    load: async () => (await import("../commands/sessions/knowledge-add.ts")).exportKnowledge,
   },
   {
     name: "knowledge import",
@@ -79,7 +79,7 @@ export const knowledgeCommands: readonly CommandSpec[] = [
     options: { trusted: { type: "boolean", help: "as it stands: without it everything is `untrusted`, and nobody stands for it" }, as: AS },
     notes: ["Checked whole before anything is stored. What was forgotten here stays forgotten."],
     examples: ["orgate knowledge import backup.jsonl --trusted"],
-    load: async () => (await import("../commands/sessions/knowledge.ts")).importAll,
+    load: async () => (await import("../commands/sessions/knowledge-add.ts")).importKnowledge,
   },
   {
     name: "knowledge embed",
@@ -88,7 +88,7 @@ export const knowledgeCommands: readonly CommandSpec[] = [
     options: { again: { type: "boolean", help: "recompute all of them, after the model was changed" }, as: AS },
     notes: ["Vectors of two models are never mixed."],
     examples: ["orgate knowledge embed", "orgate knowledge embed --again"],
-    load: async () => (await import("../commands/sessions/knowledge.ts")).embed,
+    load: async () => (await import("../commands/sessions/knowledge-add.ts")).embedKnowledge,
   },
   {
     name: "knowledge stats",
@@ -97,6 +97,6 @@ export const knowledgeCommands: readonly CommandSpec[] = [
     options: {},
     notes: [],
     examples: ["orgate knowledge stats --json"],
-    load: async () => (await import("../commands/sessions/knowledge.ts")).stats,
+    load: async () => (await import("../commands/sessions/knowledge.ts")).showKnowledgeStats,
   },
 ];

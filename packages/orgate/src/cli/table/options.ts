@@ -30,9 +30,6 @@ export const SCOPE = [
   { name: "WHAT", required: false, help: "all (default), agent or tool", choices: ["all", "agent", "tool"] },
   { name: "NAME", required: false, help: "of the agent or the tool" },
 ] as const;
-export const SCHEDULE = { name: "SCHEDULE", required: true, help: "its name" } as const;
-export const BREAKER = { name: "BREAKER", required: true, help: "tool:NAME, model:PROVIDER/NAME or mcp:SERVER" } as const;
-export const BREAKER_ANYWAY: OptionSpec = { type: "boolean", help: "also for a name that this project does not have (yet)" };
 export const LETTER = { name: "CALL", required: true, help: "SESSION/CALL as `orgate dead-letters list` shows it" } as const;
 export const MANIFESTS_ONLY =
   "For tools of manifests (tools/*.clad.toml) only. Tools that code or an MCP server defines: `orgate tools list`.";

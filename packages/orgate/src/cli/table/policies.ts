@@ -10,7 +10,7 @@ export const policyCommands: readonly CommandSpec[] = [
     options: {},
     notes: ["Exits 0 only when the set would be in force."],
     examples: ["orgate policy check", "orgate policy check --json"],
-    load: async () => (await import("../commands/policies/policy.ts")).check,
+    load: async () => (await import("../commands/policies/policy.ts")).checkFolder,
   },
   {
     name: "policy list",
@@ -32,7 +32,7 @@ export const policyCommands: readonly CommandSpec[] = [
       `orgate policy eval --agent assistant --action tool:save_note --args '{"name":"a","text":"b"}' --labels untrusted,secret`,
       "orgate policy eval --user ana --action edit-policy --resource PolicySet::every",
     ],
-    load: async () => (await import("../commands/policies/policy.ts")).evaluate,
+    load: async () => (await import("../commands/policies/policy-explain.ts")).evaluateAction,
   },
   {
     name: "policy explain",
@@ -48,7 +48,7 @@ export const policyCommands: readonly CommandSpec[] = [
       `orgate policy explain --agent assistant --action tool:read_note --args '{"name":"today"}'`,
       "orgate policy explain --session s_0mh3k2 --call 1.0",
     ],
-    load: async () => (await import("../commands/policies/policy.ts")).explainDecision,
+    load: async () => (await import("../commands/policies/policy-explain.ts")).explainDecision,
   },
   {
     name: "policy apply",

@@ -1,5 +1,6 @@
 /** Commands as data: plain table. */
 import type { CommandSpec } from "@orgate/shell/terminal";
+import { operationCommand } from "../operations/derive.ts";
 import { AS, DELIVERY, EXITS, FILE, SESSION } from "./options.ts";
 
 export const runCommands: readonly CommandSpec[] = [
@@ -55,26 +56,11 @@ export const sessionsCommands: readonly CommandSpec[] = [
     summary: "Show everything that happened in a session, and what is open",
     args: [SESSION],
     options: {},
-    notes: ["Decisions with their policies, acts with their outcomes, holds, open questions, and outcomes that nobody knows."],
+    notes: ["Decisions with their policies, calls with their outcomes, the holder, open approval requests, and unknown outcomes."],
     examples: ["orgate sessions show s_0mh3k2", "orgate sessions show s_0mh3k2 --json"],
     load: async () => (await import("../commands/sessions/sessions.ts")).showSession,
   },
-  {
-    name: "sessions fork",
-    summary: "Open a new session that starts with the conversation of this one",
-    args: [SESSION],
-    options: {
-      at: { type: "string", value: "N", help: "only up to this entry (`orgate sessions show` numbers them)" },
-      id: { type: "string", value: "NAME", help: "an id of your own for it" },
-      as: AS,
-    },
-    notes: [
-      "Only what was said comes along, with its labels: calls without an outcome are told as unknown, questions and grants stay behind.",
-      "The session itself is only read: it may be running, waiting or closed.",
-    ],
-    examples: ["orgate sessions fork s_0mh3k2", "orgate sessions fork s_0mh3k2 --at 12 --id second-try"],
-    load: async () => (await import("../commands/sessions/sessions.ts")).fork,
-  },
+  operationCommand("fork", async () => (await import("../commands/sessions/session-views.ts")).viewFork),
   {
     name: "sessions import",
     summary: "Open a session with a conversation from a file",
@@ -95,15 +81,7 @@ export const sessionsCommands: readonly CommandSpec[] = [
     ],
     load: async () => (await import("../commands/sessions/sessions-import.ts")).importFile,
   },
-  {
-    name: "sessions close",
-    summary: "Close a session for good: it takes no more turns",
-    args: [SESSION],
-    options: { reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" }, as: AS },
-    notes: ["A turn in progress is cancelled or waited for first."],
-    examples: ['orgate sessions close s_0mh3k2 --reason "solved"'],
-    load: async () => (await import("../commands/sessions/sessions.ts")).close,
-  },
+  operationCommand("close", async () => (await import("../commands/sessions/session-views.ts")).viewClosed),
   {
     name: "sessions resume",
     summary: "Resume a session where it stopped",
@@ -198,11 +176,11 @@ export const sessionsCommands: readonly CommandSpec[] = [
     summary: "Resolve a call whose outcome is unknown",
     args: [
       { name: "CALL", required: true, help: "SESSION/CALL, or the call's id as `orgate sessions show` lists it" },
-      { name: "WHAT", required: true, help: "what became of it", choices: ["happened", "did-not-happen", "reconcile", "abandon"] },
+      { name: "WHAT", required: true, help: "its outcome", choices: ["happened", "did-not-happen", "reconcile", "abandon"] },
     ],
     options: {
-      session: { type: "string", value: "ID", help: "of this session" },
-      note: { type: "string", value: "TEXT", help: "what you know; the agent is told, and the journal keeps it" },
+      session: { type: "string", value: "ID", help: "session of the call" },
+      note: { type: "string", value: "TEXT", help: "your evidence; goes to the agent and into the journal" },
       as: AS,
     },
     notes: [

@@ -106,7 +106,7 @@ function numberBy(schema: JsonObject, { root, sources }: At): number {
   return tries.find((one) => fits(one, schema, root)) ?? 0;
 }
 
-// ─ what fits, as far as it is looked at here; the runtime's own check is the one that counts
+// ─ a rough check of the schema; the runtime's own check is the one that counts
 
 function fits(value: Json, given: Json, root: JsonObject): boolean {
   const schema = resolved(given, root);

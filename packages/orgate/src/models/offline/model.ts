@@ -108,7 +108,7 @@ function following(id: string, options: unknown, clock: Clock): Model {
 /** The shell's, without a model that has to be paid for. */
 const AUTHOR = "offline/author";
 
-/** The same request is the same line but for its process: a repeat can be told. */
+/** The same request gives the same line except for its process: a repeat can be recognised. */
 function requestLine({ system, messages, attempt }: ModelRequest): string {
   const said = messages.map((message) => JSON.stringify(message)).join("\n");
   return `${JSON.stringify({ request: hash("sha256", `${system}\n${said}`, "hex"), messages: messages.length, attempt, pid: process.pid })}\n`;
@@ -153,7 +153,7 @@ function filled({ when, think, say, answer, calls }: Rule, turn: OfflineTurn): O
   return { think: text(think), say: words, calls: calls.map(({ tool, args }) => ({ tool, args: fill(args) })) };
 }
 
-/** `input`, `files`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. What is not there is empty. */
+/** `input`, `files`, `result`, `result.total`, `results.TOOL.items.0.name`, or a group of `says` by number or name. A missing value is empty. */
 function lookUp(key: string, turn: OfflineTurn, groups: RegExpExecArray | null): Json {
   const [head = "", ...path] = key.split(".");
   if (head === "input") return turn.input;

@@ -1,5 +1,5 @@
 /**
- * Who speaks in a conversation with the coordinator, and what they may: its tools see and do nothing that each of them may not.
+ * The people who speak in a conversation with the coordinator, and their permissions: its tools see and do only what each of them may.
  * Rule: W-35.
  */
 import { type Journal, type Principal, principalName, type SessionId } from "@orgate/core";
@@ -10,14 +10,14 @@ import { type Act, act, type Caller, type Permissions } from "../access.ts";
 export type CallerAccess = Readonly<{
   /** Whose words began the turn: what is done is signed as theirs. */
   speaker: Caller;
-  /** Null when nothing speaks against it; else why not. */
+  /** Null if all of them may, otherwise the reason for the refusal. */
   refuses(act: Act): string | null;
 }>;
 
 export type CallerAccessPorts = Readonly<{
   journal: Pick<Journal, "session" | "read">;
   access: Pick<Permissions, "mayDo">;
-  /** Who stands for this person, with all that the policies let them do; null: nobody knows them. */
+  /** The caller that this person is, with everything that the policies permit; null if they are unknown. */
   callerOf(principal: Principal): Promise<Caller | null>;
 }>;
 
@@ -41,11 +41,10 @@ function unknown({ id }: Principal): never {
   throw new Error(`\`${id}\` is not known to this server: nothing is shown or done on their behalf`);
 }
 
-/** Acts as the route table has them, over what the tools show. */
+/** Acts, as the table of operations has them. */
 export const seeAgent = (agent: string): Act => act("observe", "agent", { agent });
 export const seeSession = (one: About): Act => act("observe", "session", aboutSession(one));
 export const readSession = (one: About): Act => act("read-journal", "session", aboutSession(one));
-export const cancelIn = (one: About): Act => act("cancel", "session", aboutSession(one));
 export const runAgent = (agent: string): Act => act("run", "agent", { agent });
 
 type About = Readonly<{ session: SessionId; agent: string; principal: Principal }>;

@@ -1,21 +1,32 @@
 /**
- * The desk of the coordinator's tools on a server: what they do for the people who speak in one conversation.
+ * The desk of the coordinator's tools on a server: it sees and acts for the people who speak in one conversation. A derived tool calls its operation as
+ * the person whose words began the turn; each act is decided for everybody who speaks.
  * Rules: W-35, W-36.
  */
-import { intentId, type JsonObject, type SessionId } from "@orgate/core";
-import type { BreakerChange, CoordinatorDesk, DeskCall, DeskConversation, OpenDesk } from "../../coordinator/ports.ts";
+import { isFault, type JsonObject, type SessionId } from "@orgate/core";
+import { type OperationName, toOperationInput } from "@orgate/protocol";
+import { OPERATION_WORDS, type ToolWords } from "@orgate/protocol/words";
+import type { CoordinatorDesk, DeskCall, DeskConversation, OpenDesk } from "../../coordinator/ports.ts";
 import { COORDINATOR } from "../../coordinator/tools.ts";
-import { sha256 } from "../../node/crypto.ts";
 import type { Runtime } from "../../runtime/api.ts";
-import { type Act, act } from "../access.ts";
+import type { Act } from "../access.ts";
+import { callOperation } from "../call-operation.ts";
+import type { TurnOutcome } from "../driving/turn-outcome.ts";
+import type { OperationExecutor } from "../execute.ts";
+import { deriveIntentId, deriveName, type Idempotency } from "../idempotency.ts";
 import type { SessionDriver } from "../session-driver.ts";
-import { type CallerAccess, type CallerAccessPorts, callerAccessFor, cancelIn, runAgent } from "./caller-access.ts";
+import { type CallerAccess, type CallerAccessPorts, callerAccessFor, runAgent } from "./caller-access.ts";
 import { Fleet, type FleetPorts } from "./fleet.ts";
-import { schedulesForOperator } from "./fleet-schedules.ts";
+import { toShown } from "./shown.ts";
 
 export type CoordinatorPorts = FleetPorts &
   CallerAccessPorts &
-  Readonly<{ runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">; sessionDriver: Pick<SessionDriver, "send" | "outcome"> }>;
+  Readonly<{
+    runtime: FleetPorts["runtime"] & Pick<Runtime, "sessions">;
+    sessionDriver: Pick<SessionDriver, "send" | "outcome">;
+    operations: Pick<OperationExecutor, "withAccess">;
+    once: Pick<Idempotency, "claim">;
+  }>;
 
 /** An agent's answer is waited for this long; its turn goes on without the one who asked. */
 const WAIT_MS = 25_000;
@@ -46,40 +57,39 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
     return this.#access.refuses(runAgent(agent));
   }
 
-  listSchedules(most: number): Promise<JsonObject> {
-    return schedulesForOperator(this.#ports.runtime, this.#access, most);
-  }
-
   async runAgent({ agent, input }: Readonly<{ agent: string; input: string }>, { key, signal }: DeskCall): Promise<JsonObject> {
-    const { journal, runtime, sessionDriver } = this.#ports;
+    const { journal, runtime, sessionDriver, once } = this.#ports;
     const own = (await journal.session(this.#here))?.agent;
     if (agent === COORDINATOR || agent === own)
       throw new Error(agent === own ? `the ${agent} does not run itself` : `the ${agent} is nobody's to run`);
     this.mustSee(agent);
     this.#mustBeAllowed(runAgent(agent), `run \`${agent}\``);
     const { principal, person } = this.#access.speaker;
-    const once = `run-${sha256(key).slice(-40)}`;
-    const { session: opened } = await runtime.sessions.create({ agent, id: once, principal });
-    await sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id: intentId(once) });
-    const outcome = await sessionDriver.outcome(opened, intentId(once), WAIT_MS, signal);
+    const id = once.claim(deriveIntentId("run", key), { agent, input });
+    const { session: opened } = await runtime.sessions.create({ agent, id: deriveName("run", key), principal });
+    await sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id });
+    const outcome = await sessionDriver.outcome(opened, id, WAIT_MS, signal);
     return { agent, session: opened, ...(await this.#readOutcome(opened, outcome)) };
   }
 
-  async cancelTurn({ session: id, reason }: Readonly<{ session: string; reason: string }>, { key }: DeskCall): Promise<JsonObject> {
-    if (id === this.#here) throw new Error("that is this conversation: stop talking to cancel it");
-    const found = await this.mustRead(id);
-    this.#mustBeAllowed(cancelIn(found), `cancel \`${id}\``);
-    const wish = { kind: "cancel", reason } as const;
-    const sent = { session: found.session, wish, as: this.#access.speaker.person, id: intentId(`cancel-${sha256(key).slice(-40)}`) };
-    const { entry } = await this.#ports.sessionDriver.send(sent);
-    return { session: id, cancelled: entry !== null, note: entry === null ? "whoever holds the session has not taken it yet" : "" };
-  }
-
-  async setBreaker({ breaker, to, minutes, reason }: BreakerChange): Promise<JsonObject> {
-    this.#mustBeAllowed(act("set-breaker", "breaker", { id: breaker }), `set \`${breaker}\``);
-    const change = { to, reason, ...(minutes === null ? {} : { forMs: minutes * 60_000 }) };
-    await this.#ports.runtime.breakers.set(breaker, change, this.#access.speaker.person);
-    return { breaker, to, minutes };
+  async callOperation(name: OperationName, given: JsonObject, { key, signal }: DeskCall): Promise<JsonObject> {
+    const { tool, idempotencyKey } = OPERATION_WORDS[name];
+    if (tool === undefined) throw new Error(`\`${name}\` is no tool`);
+    if (idempotencyKey && given["session"] === this.#here) throw new Error("that is this conversation: nothing changes it from within");
+    const operations = this.#ports.operations.withAccess({ mayDo: (_, wanted) => this.#access.refuses(wanted) });
+    const order = {
+      name,
+      input: toOperationInput(name, toFields(tool, given)),
+      caller: this.#access.speaker,
+      key: idempotencyKey ? deriveName("tool", key) : undefined,
+      gone: signal,
+      ...(name === "cancel" ? { intent: deriveIntentId("cancel", key) } : {}),
+    };
+    const { value } = await callOperation(operations, order).catch((error: unknown) => {
+      throw nameTarget(error, tool, given);
+    });
+    const { inspect } = this.#ports.runtime;
+    return toShown(name, tool, value, { inspect, access: this.#access, given, now: this.#ports.now() });
   }
 
   #mustBeAllowed(wanted: Act, what: string): void {
@@ -87,7 +97,7 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
     if (reason !== null) throw new Error(`\`${this.#access.speaker.principal.id}\` may not ${what}: ${reason}`);
   }
 
-  async #readOutcome(session: SessionId, outcome: Awaited<ReturnType<SessionDriver["outcome"]>>): Promise<JsonObject> {
+  async #readOutcome(session: SessionId, outcome: TurnOutcome): Promise<JsonObject> {
     const nothing = { ending: null, output: null };
     if (outcome === null) return { state: "running", ...nothing, note: "it goes on: look at its session later" };
     if (outcome === "waiting") return { state: "waiting", ...nothing, note: "it waits for a person: `list_approvals` shows the question" };
@@ -98,4 +108,22 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
     const note = withheld.length === 0 ? (event.detail ?? "") : `its answer is labelled ${withheld.join(", ")}: read it in the session`;
     return { state: "ended", ending: event.ending, output: withheld.length === 0 ? event.output : null, note };
   }
+}
+
+function toFields({ fields = {}, fixed }: ToolWords, given: JsonObject): JsonObject {
+  const filled = Object.entries(fields).flatMap(([name, words]) => {
+    const value = given[name];
+    if (value === undefined) return [];
+    const times = words.kind === "count" ? (words.times ?? 1) : 1;
+    return [[words.field ?? name, typeof value === "number" ? value * times : value] as const];
+  });
+  return { ...fixed, ...Object.fromEntries(filled) };
+}
+
+/** A refusal that names what it is about: the model has to report it to a person. */
+function nameTarget(error: unknown, { resource }: ToolWords, given: JsonObject): unknown {
+  if (resource === undefined || !isFault(error) || error.fault.kind !== "not-permitted") return error;
+  const { user, what, reason } = error.fault;
+  const [verb] = what.split("-");
+  return new Error(`\`${user}\` may not ${verb} \`${String(given[resource.field])}\`: ${reason}`);
 }

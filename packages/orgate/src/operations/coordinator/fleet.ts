@@ -5,18 +5,18 @@
  * W-9 what an operator may not see is not in any list, count or figure, as if it were not there.
  * W-36 every list says how many there are in it and whether there is more; no answer grows with the journal.
  */
-import { type Agent, countNoun, type Journal, type Json, type JsonObject } from "@orgate/core";
+import type { Agent, Journal, Json, JsonObject } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { addUsage, breakerSubject, isSessionId, NO_USAGE } from "@orgate/core/vocab";
-import type { EventsSought, SessionsSought } from "../../coordinator/ports.ts";
+import type { EventsSought } from "../../coordinator/ports.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { type Act, act } from "../access.ts";
-import { aboutQuestion } from "../acts.ts";
 import { type CallerAccess, readSession, seeAgent, seeSession } from "./caller-access.ts";
 import { readStructure } from "./session-structure.ts";
+import { agoText } from "./shown.ts";
 
 export type FleetPorts = Readonly<{
-  runtime: Pick<Runtime, "inspect" | "approvals" | "breakers" | "halts" | "place">;
+  runtime: Pick<Runtime, "inspect" | "breakers" | "halts" | "place">;
   journal: Pick<Journal, "read" | "session" | "sessions">;
   health(): Promise<readonly Readonly<{ name: string; ok: boolean; detail: string }>[]>;
   now(): number;
@@ -26,7 +26,6 @@ const PAGE = 200;
 /** The newest sessions that are read for one answer. */
 const MOST_SESSIONS = 2_000;
 const MOST_LOOKED_THROUGH = 20;
-const MOST_QUESTIONS = 1_000;
 
 /** The fleet as the speakers of one conversation may see it. */
 export class Fleet {
@@ -43,11 +42,11 @@ export class Fleet {
   }
 
   #ago(at: number): string {
-    return spanOf(this.#ports.now() - at);
+    return agoText(this.#ports.now() - at);
   }
 
   async #sessions(
-    sought: Omit<SessionsSought, "most">,
+    sought: Readonly<{ agent: string | null; state: SessionSummary["state"] | null }>,
     most = MOST_SESSIONS,
   ): Promise<Readonly<{ found: readonly SessionSummary[]; more: boolean }>> {
     const found: SessionSummary[] = [];
@@ -115,21 +114,6 @@ export class Fleet {
     };
   }
 
-  async listSessions({ agent, state, most }: SessionsSought): Promise<JsonObject> {
-    const { found, more } = await this.#sessions({ agent, state }, most);
-    const sessions = found.map((s) => ({
-      session: s.session,
-      agent: s.agent,
-      for: s.principal.id,
-      state: s.state,
-      turns: s.turns,
-      ending: s.ending,
-      openQuestions: s.openQuestions,
-      ago: this.#ago(s.lastAt),
-    }));
-    return { count: sessions.length, more, sessions };
-  }
-
   /** Of a session; or what was denied, in the newest sessions of an agent or in which a tool was wanted. */
   async sessionEvents({ of, only, most }: EventsSought): Promise<JsonObject> {
     if (isSessionId(of)) {
@@ -188,40 +172,6 @@ export class Fleet {
       openBreakers: breakers,
     };
   }
-
-  async listApprovals(most: number): Promise<JsonObject> {
-    const waiting: JsonObject[] = [];
-    let more = false;
-    let looked = 0;
-    for (let after = 0; ; ) {
-      const page = await this.#ports.runtime.approvals.list({ after, most: PAGE });
-      for (const q of page) {
-        looked += 1;
-        const about = await aboutQuestion(this.#ports.journal, q);
-        if (!this.#maySee(act("observe", "approval", about))) continue;
-        if (waiting.length === most || looked > MOST_QUESTIONS) {
-          more = true;
-          break;
-        }
-        const why = this.#access.refuses(act("approve", "approval", about));
-        waiting.push({
-          approval: q.approval,
-          agent: q.agent,
-          session: q.session,
-          tool: q.tool,
-          touches: q.resource === null ? "" : `${q.resource.type} ${q.resource.id}`,
-          questions: q.asks.map(({ question }) => question).join(" "),
-          for: about.requester ?? null,
-          ago: this.#ago(q.askedAt),
-          yours: why === null,
-          answer: why === null ? "you may answer it" : `not for you to answer: ${why}`,
-        });
-      }
-      after = page.at(-1)?.arrival ?? after;
-      if (more || page.length < PAGE)
-        return { count: waiting.length, forYou: waiting.filter((w) => w["yours"] === true).length, more, waiting };
-    }
-  }
 }
 
 const newestOnly = `of the newest ${MOST_SESSIONS} sessions`;
@@ -237,11 +187,4 @@ function countBy<T>(all: readonly T[], of: (one: T) => string): readonly Json[] 
   const counts = new Map<string, number>();
   for (const one of all) counts.set(of(one), (counts.get(of(one)) ?? 0) + 1);
   return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, count]) => ({ name, count }));
-}
-
-function spanOf(ms: number): string {
-  const s = Math.max(0, Math.floor(ms / 1000));
-  if (s < 60) return `${s} s`;
-  if (s < 3_600) return `${Math.floor(s / 60)} min`;
-  return s < 86_400 ? `${Math.floor(s / 3_600)} h` : countNoun(Math.floor(s / 86_400), "day");
 }

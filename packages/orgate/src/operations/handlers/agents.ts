@@ -84,7 +84,7 @@ async function withLimits(
   return { ...rest, questions: questions.map((q) => q.approval), unknowns: unknowns.map((u) => u.call), members };
 }
 
-/** W-21. What its definition keeps an agent to holds for whoever runs it from outside: `null` is no limit at all. */
+/** W-21. The limits of an agent's definition hold for every caller from outside: `null` is no limit at all. */
 function mustLower(own: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): void {
   const isMore = (now: unknown, wanted: unknown): boolean =>
     typeof now === "number" && (wanted === null || (typeof wanted === "number" && wanted > now));

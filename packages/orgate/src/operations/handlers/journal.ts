@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
 import { onAbort } from "@orgate/core/vocab";
 import { type VerifyLine, wireProblem } from "@orgate/protocol";
+import type { OperationGroups } from "@orgate/protocol/words";
 import { findSetOfEntry } from "../../policies/policy-history.ts";
 import { exportInWorker } from "../../store/export-worker.ts";
 import { type Verified, verifyInWorker } from "../../store/verify-worker.ts";
@@ -10,9 +11,9 @@ import type { OperationHandlers } from "../execute.ts";
 import { problemIn, refusal } from "../refusal.ts";
 import { json } from "../result.ts";
 
-type Names = "verify" | "verifying" | "journalEntries" | "storedEntry" | "entryPolicies" | "journalEntry" | "usage" | "export";
+type Group = OperationGroups["journal"];
 
-export function journalHandlers({ runtime, views, lanes }: OperationContext): Pick<OperationHandlers, Names> {
+export function journalHandlers({ runtime, views, lanes }: OperationContext): Required<Pick<OperationHandlers, Group>> {
   const { store, keys } = runtime.place;
   const { journal } = store;
   const directory = dirname(keys.dir);
@@ -87,7 +88,7 @@ function missing(detail: string, hint: string): never {
 
 type Progress = (entries: number, of: number) => void;
 
-/** One at a time: who asks meanwhile is told of the one that goes on, which ends early once nobody waits for it. */
+/** One at a time: a caller that asks meanwhile shares the running one, which ends early once nobody waits for it. */
 function verifications(directory: string): (progress: Progress, gone: AbortSignal) => Promise<Verified> {
   const listening = new Set<Progress>();
   let running: Readonly<{ found: Promise<Verified>; stop: AbortController }> | null = null;

@@ -6,7 +6,7 @@ import type { OperationHandlers } from "../execute.ts";
 import { json } from "../result.ts";
 
 const PAGE = 500;
-/** So many are gone through for the newest: who keeps more looks by words. */
+/** Most items read for the newest: a larger store is searched by words. */
 const MOST = 10_000;
 const MOST_TEXT = 500;
 

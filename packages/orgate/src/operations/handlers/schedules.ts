@@ -24,7 +24,7 @@ export function scheduleReaders({
   return {
     schedules: async ({ query, may }) => {
       const { items, next } = await page(cursors, query, {
-        ...inOrder(await schedules.standing(), query, (one) => schedules.stateOf(one)),
+        ...inOrder(await schedules.standing(), query, schedules),
         shows: (one) => may(observing(one)),
       });
       return json({ items: items.map((one) => offered(schedules.view(one), may)), next });
@@ -98,14 +98,15 @@ type Sought = OperationRequest<"schedules">["query"];
 function inOrder(
   all: readonly StandingSchedule[],
   { agent, state, text, order }: Sought,
-  stateOf: ScheduleReads["stateOf"],
+  reads: Pick<ScheduleReads, "stateOf" | "view">,
 ): Omit<PageSource<StandingSchedule>, "shows"> {
-  const place = (one: StandingSchedule): string => (order === "name" ? one.schedule : `${need(one)} ${one.schedule}`);
+  const place = (one: StandingSchedule): string =>
+    order === "name" ? one.schedule : `${order === "need" ? need(one) : dueText(reads.view(one))} ${one.schedule}`;
   const rows = all
     .filter(
       (one) =>
         (agent === undefined || one.spec.agent === agent) &&
-        (state === undefined || stateOf(one) === state) &&
+        (state === undefined || reads.stateOf(one) === state) &&
         (text === undefined || one.schedule.toLowerCase().includes(text.toLowerCase())),
     )
     .map((one) => ({ one, at: place(one) }))
@@ -120,6 +121,9 @@ function inOrder(
 }
 const need = ({ state, failures, last }: StandingSchedule): number =>
   state === "stopped" ? 0 : failures > 0 || (last !== null && last.ending !== null && last.ending !== "completed") ? 1 : 2;
+
+/** Sorts as text; one that is not due again comes last. */
+const dueText = ({ nextAt }: Pick<ScheduleView, "nextAt">): string => String(nextAt ?? Number.MAX_SAFE_INTEGER).padStart(16, "0");
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
   const read = projectScheduleSchema.safeParse(written);

@@ -2,6 +2,7 @@ import { FaultError, type IntentId, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import type { StandingHalt } from "@orgate/core/vocab";
 import { hasWords, searchWords } from "@orgate/protocol/view";
+import type { OperationGroups } from "@orgate/protocol/words";
 import { findSessionHalt } from "../../runtime/people/halted.ts";
 import { act, type Caller } from "../access.ts";
 import { aboutSession } from "../acts.ts";
@@ -13,20 +14,8 @@ import { intentResult, json } from "../result.ts";
 import { type TurnView, turnsOf } from "./turns.ts";
 
 type ListedSession = SessionSummary & Readonly<{ halted: StandingHalt | null }>;
-type Names =
-  | "sessions"
-  | "openSession"
-  | "session"
-  | "events"
-  | "turns"
-  | "say"
-  | "steer"
-  | "cancel"
-  | "clear"
-  | "compact"
-  | "chooseModel"
-  | "fork"
-  | "close";
+/** Streams are for a server: its sockets have their handlers. */
+type Group = Exclude<OperationGroups["sessions"], "follow" | "followAll">;
 
 type Sending = Readonly<{ params: Readonly<{ session: SessionId }>; caller: Caller; once: Readonly<{ intent: IntentId }> }>;
 
@@ -42,7 +31,7 @@ async function createMatcher(views: OperationContext["views"], text: string | un
   return (one) => hasWords(listedText(one), words) || said.has(one.session);
 }
 
-export function sessionHandlers({ runtime, sessionDriver, cursors, views }: OperationContext): Pick<OperationHandlers, Names> {
+export function sessionHandlers({ runtime, sessionDriver, cursors, views }: OperationContext): Required<Pick<OperationHandlers, Group>> {
   const mustBe = async (session: SessionId): Promise<SessionSummary> => {
     const found = await runtime.inspect.session(session);
     if (found === null) throw new FaultError({ kind: "session-unknown", session });

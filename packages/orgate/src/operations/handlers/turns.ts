@@ -1,4 +1,4 @@
-/** Turns of a session, from its entries; and what came of one. */
+/** Turns of a session, from its entries; and the result of one. */
 import {
   ENDINGS,
   type Entry,
@@ -87,7 +87,7 @@ const over = ({ at }: Entry, { ending, output, detail, usage, iterations, calls,
 export type ResultView = OperationOutput<"execute">;
 type Sees = (agent: string) => boolean;
 
-/** S-17 up to that entry, of that turn. Who may not be seen is told of without a name. */
+/** S-17 up to that entry, of that turn. A person whom the caller may not see appears without a name. */
 export async function listMembers(
   { inspect, place }: Runtime,
   session: SessionId,

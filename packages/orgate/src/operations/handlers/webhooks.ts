@@ -1,5 +1,6 @@
 import { isSessionStream } from "@orgate/core";
 import { wireProblem } from "@orgate/protocol";
+import type { OperationGroups } from "@orgate/protocol/words";
 import type { Filter, Webhook } from "../../schedules/declaring.ts";
 import { act } from "../access.ts";
 import type { OperationContext } from "../context.ts";
@@ -9,10 +10,16 @@ import { pageOf } from "../paging.ts";
 import { refusal } from "../refusal.ts";
 import { json } from "../result.ts";
 
-type Names = "webhooks" | "deliveries";
+type Group = OperationGroups["webhooks"];
 
-/** Webhooks are their agents': who sees the agent sees them. A session among the deliveries is told to whom may see that one. */
-export function webhookHandlers({ deliveries: book, runtime, views, cursors, whose }: OperationContext): Pick<OperationHandlers, Names> {
+/** Webhooks belong to their agents: a caller who sees the agent sees them. A delivery's session is shown to those who may see that session. */
+export function webhookHandlers({
+  deliveries: book,
+  runtime,
+  views,
+  cursors,
+  whose,
+}: OperationContext): Required<Pick<OperationHandlers, Group>> {
   const { journal } = runtime.place.store;
 
   /** Those that opened a session, from whichever server, as far as they are looked up yet. */

@@ -1,22 +1,33 @@
-import { breakerSubject, listAgentTools, type Principal, principalName } from "@orgate/core";
+import { type Agent, breakerSubject, listAgentTools, type Principal, principalName } from "@orgate/core";
 import { wireProblem } from "@orgate/protocol";
+import type { OperationGroups } from "@orgate/protocol/words";
+import type { Runtime } from "../../runtime/api.ts";
 import { unknownBreaker } from "../../runtime/people/breakers.ts";
 import { refuseUnknownScope } from "../../runtime/people/halt-scope.ts";
 import { act, type Caller } from "../access.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationCall, OperationHandlers } from "../execute.ts";
-import { pageOf } from "../paging.ts";
+import { type Cursors, pageOf } from "../paging.ts";
 import { refusal } from "../refusal.ts";
 import { json } from "../result.ts";
 
-type Names = "breakers" | "setBreaker" | "halts" | "halt" | "resumeWork";
+type Group = OperationGroups["work"];
 
-/** Work as a whole: breakers and halts. */
-export function workHandlers({ runtime, cursors }: OperationContext): Pick<OperationHandlers, Names> {
-  /** Of something that one of the caller's agents uses; the rest is for whoever sees the project. */
-  const concerns = ({ sees, may }: Pick<OperationCall<"breakers">, "sees" | "may">, name: string): boolean => {
+/** The parts of a runtime that lists of work are read from. */
+export type WorkReads = Readonly<{
+  agents: readonly Agent[];
+  breakers: Pick<Runtime["breakers"], "list">;
+  halts: Runtime["halts"];
+  cursors: Cursors;
+}>;
+type Asking = Pick<OperationCall<"breakers">, "sees" | "may">;
+
+/** True for what one of the caller's agents uses; the rest is for callers who may observe the project. */
+const concernOf =
+  (agents: readonly Agent[]) =>
+  ({ sees, may }: Asking, name: string): boolean => {
     if (name === "all" || may(act("observe", "project"))) return true;
-    const mine = runtime.inspect.agents.filter((agent) => sees(agent.name));
+    const mine = agents.filter((agent) => sees(agent.name));
     return mine.some(
       (agent) =>
         name === `agent:${agent.name}` ||
@@ -24,9 +35,21 @@ export function workHandlers({ runtime, cursors }: OperationContext): Pick<Opera
         listAgentTools(agent).some((tool) => name === `tool:${tool.name}`),
     );
   };
+
+export function workReaders({ agents, breakers, halts, cursors }: WorkReads): Required<Pick<OperationHandlers, "breakers" | "halts">> {
+  const concerns = concernOf(agents);
   return {
     breakers: async (call) =>
-      json(await pageOf(cursors, call.query, await runtime.breakers.list(), ({ breaker }) => concerns(call, breakerSubject(breaker)))),
+      json(await pageOf(cursors, call.query, await breakers.list(), ({ breaker }) => concerns(call, breakerSubject(breaker)))),
+    halts: async (call) => json(await pageOf(cursors, call.query, await halts(), ({ scope }) => concerns(call, scope))),
+  };
+}
+
+export function workHandlers({ runtime, cursors }: OperationContext): Required<Pick<OperationHandlers, Group>> {
+  const { agents } = runtime.inspect;
+  const concerns = concernOf(agents);
+  return {
+    ...workReaders({ agents, breakers: runtime.breakers, halts: runtime.halts, cursors }),
     setBreaker: async ({ body, caller, once, sees }) => {
       const { breaker, to, forMs, reason, anyway } = body;
       const listed = await runtime.breakers.list();
@@ -38,7 +61,6 @@ export function workHandlers({ runtime, cursors }: OperationContext): Pick<Opera
       await runtime.breakers.set(breaker, { to, reason, anyway, ...(forMs === undefined ? {} : { forMs }) }, caller.person);
       return json((await runtime.breakers.list()).find((one) => one.breaker === breaker));
     },
-    halts: async (call) => json(await pageOf(cursors, call.query, await runtime.halts(), ({ scope }) => concerns(call, scope))),
     halt: async ({ body, caller, once, sees }) => {
       const standing = async () => (await runtime.halts()).find(({ scope }) => scope === body.scope);
       const before = once.again ? await standing() : undefined;
@@ -61,6 +83,6 @@ export function workHandlers({ runtime, cursors }: OperationContext): Pick<Opera
   };
 }
 
-/** W-5. It was done under this very key, as far as can be told, and only the answer was lost. */
+/** W-5. It was done under this very key, as far as is known, and only the answer was lost. */
 const isFrom = (standing: Readonly<{ by: Principal; reason: string }>, { principal }: Caller, reason: string): boolean =>
   standing.reason === reason && principalName(standing.by) === principalName(principal);

@@ -78,7 +78,7 @@ export function findProcedureDoubts({ tools }: Agent, { source: { symbi }, draft
   ].sort((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** Y-12 what a private agent is told by a delegate is private too: the delegate's session has to say so itself. */
+/** Y-12 the answer of a private agent's delegate is private too: the delegate's session has to say so itself. */
 export function findPublicDelegates(
   origins: ReadonlyMap<string, SymbiOrigin>,
 ): readonly Readonly<{ origin: SymbiOrigin; problem: SymbiProblem }>[] {

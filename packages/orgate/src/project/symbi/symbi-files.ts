@@ -153,7 +153,7 @@ function inputCheck(schema: JsonObject): Middleware {
       const read = readJson(text);
       if (read.kind === "not-json") throw new Error(`the input is no JSON object with the agent's parameters: ${read.detail}`);
       const checked = made.schema["~standard"].validate(read.value);
-      if (checked instanceof Promise) throw new Error("the input cannot be looked at");
+      if (checked instanceof Promise) throw new Error("the input cannot be checked");
       const [issue] = checked.issues ?? [];
       if (issue !== undefined)
         throw new Error(`the input does not fit the agent's parameters: ${(issue.path ?? []).join(".")} ${issue.message}`);

@@ -5,7 +5,7 @@
  * Q-25 a question is shown as what will be done: the arguments as they were checked, what they touch, why a person is asked, who may answer,
  *     who has said yes, until when, and how much may be remembered. By due time it is expired, whether or not anybody has recorded that.
  * Q-11 an answer that asks to be remembered for more than the policies allow is refused, and the refusal says what they allow.
- * Q-16 work is halted and let go on, and grants are revoked, only by a certified person whom the policies let do so. Where there are no
+ * Q-16 only a certified person whom the policies permit may halt work, lift a halt or revoke a grant. Where there are no
  *     policies that could decide, a certified person may still halt, which is the safe direction, and nothing else.
  */
 import {

@@ -1,6 +1,6 @@
 /**
  * Breakers as operators see and set them. The command line, the library and whatever comes after them use this file.
- * F-9 a breaker is set and reset only by a certified person whom the policies let do so (`set-breaker`).
+ * F-9 only a certified person whom the policies permit may set or reset a breaker (`set-breaker`).
  */
 
 import { type Agent, breakerSubject, FaultError, listAgentTools, type Millis, millis, seq } from "@orgate/core";

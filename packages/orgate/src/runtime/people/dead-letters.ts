@@ -1,4 +1,4 @@
-/** A call that was set aside, as people see it: what was tried, with which arguments, and how it failed. */
+/** A dead letter as people see it: the call, its arguments, the recoveries tried, and how it failed. */
 import { actionText, type CallId, type JsonObject, type SessionId } from "@orgate/core";
 import {
   computeDeadLetterChanges,
@@ -18,7 +18,7 @@ export async function allDeadLetters(journal: Pick<Journal, "deadLetters">): Pro
   return all;
 }
 
-/** Null when it is not set aside, or not any more. */
+/** Null when it is no dead letter, or not any more. */
 export async function viewDeadLetter(
   journal: Pick<Journal, "read" | "session">,
   session: SessionId,

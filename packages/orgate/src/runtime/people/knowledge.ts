@@ -2,7 +2,7 @@
  * Operations of people on the knowledge store: add documents and exports, forget items. Everything is decided as `edit-knowledge` on the
  * scope, by a certified person, and journalled before the store is touched (rule 2).
  * N-14 a file that has not changed is not read in again; one that is gone from a folder that is read in again is superseded.
- * N-13 a tombstone is in the journal before anything is gone; with `erase` the journal's own copies go too, and whoever wants that is told first which
+ * N-13 a tombstone is in the journal before anything is gone; with `erase` the journal's own copies go too, and the person is told first which
  *     sessions can no longer resume.
  */
 import {
@@ -124,7 +124,8 @@ export async function embedMissing(
       signal,
     );
     const why = store.embed(new Map(some.map(({ id }, i) => [id, vectors[i] ?? new Float32Array()])), embedder.model);
-    if (why !== null) throw new FaultError({ kind: "usage", detail: why, hint: "`orgate knowledge embed --again` makes all of them anew" });
+    if (why !== null)
+      throw new FaultError({ kind: "usage", detail: why, hint: "`orgate knowledge embed --again` makes all of them again" });
     done += some.length;
     told(done);
   }
@@ -195,7 +196,7 @@ export type ForgetOutcome = Readonly<{
 }>;
 export type UnerasedSession = Readonly<{ session: SessionId; why: string }>;
 
-/** Throws `usage` where an id was never there. N-13 whoever may not is told before anything is looked through. */
+/** Throws `usage` for an id that never existed. N-13 a person without permission is refused before anything is searched. */
 export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason, erase }: ForgetRequest): Promise<ForgetOutcome> {
   const store = editor.place.knowledgeStore();
   const itemsOf = (ids: readonly KnowledgeId[]) => ids.flatMap((id) => store.get(id) ?? []);

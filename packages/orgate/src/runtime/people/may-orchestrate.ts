@@ -1,7 +1,7 @@
 /**
  * Checks that everybody whose words an orchestration follows may run its agents.
  * S-18 a conductor has an agent work only where everybody whose words its turn follows may run that agent, by the policies. At the machine itself (`orgate chain`,
- *      the library) whoever opened the session is asked for no such leave, as `orgate run` asks for none; whoever else speaks in it is.
+ *      the library) the person who opened the session needs no such permission, as `orgate run` needs none; anybody else who speaks in it does.
  */
 import {
   type Agent,

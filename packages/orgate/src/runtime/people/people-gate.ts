@@ -1,6 +1,6 @@
 /**
  * The gate for acts on the project or on a person: trust, keys, alarms, access. It is made of the policies alone and reads neither agents, nor
- * tools, nor the journal: whoever trusts a server whose tools the policies name, or acknowledges an alarm of the journal, cannot wait for these
+ * tools, nor the journal: a person who trusts a server whose tools the policies name, or acknowledges an alarm of the journal, cannot wait for these
  * to load. Policies about tools are not checked here, and none of them can decide what a person does.
  */
 import { FaultError, type Gate } from "@orgate/core";

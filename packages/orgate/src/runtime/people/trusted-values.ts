@@ -1,6 +1,6 @@
 /**
  * Trusted sets as people edit them: payees, people, domains, paths, and whatever a project names. The command line and the library use this file.
- * G-30 a set is edited only by a certified person whom the policies let do so (`edit-known`), with a reason; a tool that declares it extends it when its
+ * G-30 only a certified person whom the policies permit edits a set (`edit-known`), with a reason; a tool that declares it extends it when its
  * call is done.
  */
 

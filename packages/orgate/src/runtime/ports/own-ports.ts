@@ -29,7 +29,7 @@ export function withOwnCounters(own: OwnCounters | undefined): Counters {
   };
 }
 
-/** By name; an inherited name such as `toString` is none. What a plan throws is dealt with where it is asked. */
+/** By name; an inherited name such as `toString` does not count. The caller handles an error that a plan throws. */
 export const ownContextPlans =
   (plans: Readonly<Record<string, OwnContextPlan>> = {}): Ports["contextPlans"] =>
   (name) =>

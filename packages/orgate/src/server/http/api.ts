@@ -1,7 +1,7 @@
 /** `/api/v1`, by the table of operations: a request is found, bounded, decoded, its caller named; `OperationExecutor` does the rest. */
 import { isUtf8 } from "node:buffer";
 import { readJson } from "@orgate/core";
-import { IDEMPOTENCY_KEY, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
+import { IDEMPOTENCY_KEY, MOST_VALUES, type OperationName, type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
 import { decodePart } from "../../operations/call-operation.ts";
 import type { OperationExecutor } from "../../operations/execute.ts";
@@ -103,7 +103,7 @@ async function jsonBody({ message }: ApiRequest, most: number): Promise<unknown>
   if (type !== "application/json")
     throw refusal(wireProblem("media-type", "the body is not `application/json`", "send JSON, and say so in `Content-Type`"));
   if (!isUtf8(read.bytes)) throw refusal(wireProblem("bad-request", "the body is not UTF-8", "send one JSON value in UTF-8"));
-  const json = readJson(read.bytes.toString("utf8"));
+  const json = readJson(read.bytes.toString("utf8"), MOST_VALUES);
   if (json.kind === "json") return json.value;
   throw refusal(wireProblem("bad-request", `the body is not JSON: ${json.detail} (line ${json.line})`, "send one JSON value in UTF-8"));
 }

@@ -26,15 +26,19 @@ export class CallerRates {
   }
 
   async authenticate(asking: IncomingRequest): Promise<Caller> {
-    const now = performance.now();
     const caller = await this.#access.authenticate(asking);
     if (!isProblem(caller)) {
-      const rate = asking.method === "POST" && asking.path === HALT ? this.#halts : this.#requests;
-      mustWait(rate.take(`${caller.principal.kind}:${caller.principal.id}`, now));
+      mustWait(this.count(caller, asking.method === "POST" && asking.path === HALT ? "halt" : "other"));
       return caller;
     }
+    const now = performance.now();
     if (caller.status === 401) mustWait(Math.max(...listGuessBuckets(asking).map((bucket) => this.#wrong.take(bucket, now))));
     throw refusal(caller, caller.status === 401 ? { "www-authenticate": 'Bearer realm="orgate"' } : {});
+  }
+
+  /** Counts a request of a caller: 0 if it may go on, otherwise how many milliseconds to wait. */
+  count({ principal }: Caller, what: "halt" | "other"): number {
+    return (what === "halt" ? this.#halts : this.#requests).take(`${principal.kind}:${principal.id}`, performance.now());
   }
 
   /** Wrong sign-in links, by source (W-17). */

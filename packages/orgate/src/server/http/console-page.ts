@@ -39,7 +39,7 @@ const CONTENT_POLICY = [
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
-/** Not the console's: what is asked for there and not found is told as a problem. */
+/** Not the console's: a missing path there gets problem details, not the page. */
 const OTHERS = /^\/(?:api|ws|docs|livez|readyz|sign-out)(?:\/|$)/;
 /** Names of the build that carry a hash of their content. */
 const HASHED = /^\/assets\/.+-[\w-]{8}\.\w+$/;

@@ -7,6 +7,8 @@ export type FrameLimits = Readonly<{
   perSecond: number;
   /** Requests that may be under way. */
   asked: number;
+  /** Halts that may be under way beside them. */
+  halts: number;
   /** Frames that may be on their way beside those of subscriptions. */
   owed: number;
   frameBytes: number;

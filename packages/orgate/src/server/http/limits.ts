@@ -4,7 +4,7 @@
  * W-19 a body that is too long is refused before it is read further, and the connection is closed.
  * W-19 a request whose headers or body take too long to arrive is answered `408` and its connection closed; a reader that does not read is dropped.
  * W-19 more connections than allowed, of all or of one address, are turned away at once; those that are there go on.
- * W-19 Requests above the rate are told how long to wait: by caller, or by source if the caller is unknown. The memory for this does not grow.
+ * W-19 Requests above the rate get the time to wait: by caller, or by source if the caller is unknown. The memory for this does not grow.
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
@@ -57,7 +57,7 @@ export type RateLimit = Readonly<{
 
 /**
  * A bucket each, filled as time goes by. One that is full again is forgotten; of those that are not, no more than `most` are kept.
- * W-19 they are all looked at no oftener than it takes a bucket to fill by one: a flood from ever new sources does not make each request walk through them.
+ * W-19 full buckets are swept no oftener than it takes a bucket to fill by one: a flood from ever new sources does not make each request walk through them.
  */
 export function createRateLimit(burst: number, perSecond: number, most = 10_000): RateLimit {
   const buckets = new Map<string, { left: number; at: number }>();

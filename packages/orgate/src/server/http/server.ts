@@ -4,7 +4,7 @@
  * W-14 A request names this server in its `Host`; any other name is refused, so that a web page whose name resolves to this address reaches nothing.
  * W-6 The order is: limits, caller, form of the request, permission, then the work. Nothing is done or told before.
  * W-33 A port in use, a bad host or a forbidden port is one line with what to do about it, and nothing stays open.
- * W-29 A server that closes takes no new connections; probes say so, sockets are told why and when to come back, answers in progress are given.
+ * W-29 A server that closes takes no new connections; probes say so, sockets get the reason and when to come back, answers in progress are finished.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -21,7 +21,7 @@ import { HostNames } from "./host-names.ts";
 import { type HttpAnswer, rawProblem, sendAnswer, sendProblem } from "./http-response.ts";
 import { createConnectionLimit, createSourceReader, type ServerLimits } from "./limits.ts";
 import { listen } from "./listen.ts";
-import { SocketConnections, type SocketProtocols } from "./socket-connections.ts";
+import { type CountRequest, SocketConnections, type SocketProtocols } from "./socket-connections.ts";
 
 /** Answers requests to `/api/v1`. Throws refusals and faults. */
 export type Api = (asked: ApiRequest) => Promise<ApiResponse>;
@@ -249,7 +249,8 @@ class HttpServer {
     const protocol = Object.hasOwn(protocols, asking.path) ? protocols[asking.path] : undefined;
     if (protocol === undefined) throw refusal(wireProblem("not-found", "there is no such socket", "connect to /ws/v1 or /ws/chat"));
     const caller = await this.#callers.authenticate(asking);
-    this.sockets.upgrade({ message, socket, head }, (id, duplex) => protocol(caller, id, duplex), { caller, path: asking.path });
+    const count: CountRequest = (what) => this.#callers.count(caller, what);
+    this.sockets.upgrade({ message, socket, head }, (id, duplex) => protocol(caller, id, duplex, count), { caller, path: asking.path });
   }
 }
 

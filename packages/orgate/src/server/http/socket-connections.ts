@@ -16,8 +16,12 @@ export type SocketProtocol = Readonly<{
   gone(): void;
   leave(problem: Problem, again: boolean, code?: number): void;
 }>;
+/** Counts a request of the connection's caller against the rate that HTTP requests count against: 0, or how many milliseconds to wait. */
+export type CountRequest = (what: "halt" | "other") => number;
 /** By path. */
-export type SocketProtocols = Readonly<Record<string, (caller: Caller, id: string, duplex: SocketDuplex) => SocketProtocol>>;
+export type SocketProtocols = Readonly<
+  Record<string, (caller: Caller, id: string, duplex: SocketDuplex, countRequest: CountRequest) => SocketProtocol>
+>;
 
 type Connection = { readonly protocol: SocketProtocol; alive: boolean };
 type Begin = (id: string, duplex: SocketDuplex) => SocketProtocol;

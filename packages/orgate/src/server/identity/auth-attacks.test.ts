@@ -8,7 +8,7 @@ import { desksOf } from "../coordinator-tools.ts";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
 import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
-import { conversationOf } from "../live/chat.ts";
+import { conversationName } from "../live/chat.ts";
 
 type Things = Readonly<{ session: SessionId; approval: string; grant: string; stuck: SessionId; call: string }>;
 let one: Guarded;
@@ -197,7 +197,7 @@ test("W-21 a cursor says nothing to whoever has it, and one that was made up is 
 test("W-16 nobody takes a name that the server makes up for somebody else, to open, to run or to fork under it", async () => {
   const ann = await one.identity.operator("ann");
   const mine = (await (await one.post("/api/v1/sessions", { agent: "clerk" }, bob)).json()) as { session: string };
-  const names = [conversationOf(ann, "coordinator"), ...["ui", "ws", "key", "run"].map((kind) => `${kind}-${"0".repeat(40)}`)];
+  const names = [conversationName(ann, "coordinator"), ...["ui", "ws", "key", "run"].map((kind) => `${kind}-${"0".repeat(40)}`)];
   for (const id of names) {
     expect((await one.post("/api/v1/sessions", { agent: "clerk", id }, bob)).status).toBe(409);
     expect((await one.post("/api/v1/agents/clerk/execute", { input: "look", id }, bob)).status).toBe(409);

@@ -246,7 +246,7 @@ async function say(who: string, frame: ClientFrameInput): Promise<Readonly<{ ans
     if (heard.kind === "welcome" && frame.kind !== "hello" && frame.kind !== "unsubscribe") return;
     answered.resolve(heard.kind === "error" ? `${heard.problem.status}` : heard.kind);
   };
-  const connection = openConnection(ports, { caller, id: "c", duplex: { send, close: () => {} } });
+  const connection = openConnection(ports, { caller, id: "c", duplex: { send, close: () => {} }, countRequest: () => 0 });
   if (frame.kind !== "hello") connection.hear(frameText(FRAMES.hello()));
   connection.hear(frameText(frame));
   const answer = await answered.promise;

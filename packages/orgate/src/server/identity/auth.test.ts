@@ -171,7 +171,7 @@ test("W-6 the policies decide on the person, each time; what is not simply allow
   verdict = "allow";
   expect(identity.mayDo({ ...caller }, wanted)).toBe("nobody let this caller in");
   expect(identity.mayDo({ ...caller, scope: { agents: null, actions: null, expiresAt: null } }, wanted)).toBe("nobody let this caller in");
-  expect(identity.mayDo(caller, act("run", "project"))).toBe("nobody can tell what it is to run this project");
+  expect(identity.mayDo(caller, act("run", "project"))).toBe("there is no rule for what it means to run this project");
 });
 
 test("W-13 limited access does not speak with an agent that acts for its operator; what is not limited does", async () => {

@@ -192,7 +192,7 @@ class ServerIdentity implements Identity {
 
   /** Reads what other processes gave, revoked or withdrew. */
   async #refresh(): Promise<void> {
-    let trouble: string | null = "it cannot be told whether this access still counts";
+    let trouble: string | null = "it is unknown whether this access is still valid";
     try {
       await this.#store.refresh();
       await this.#options.place.keyring.refresh();

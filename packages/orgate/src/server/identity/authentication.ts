@@ -47,7 +47,7 @@ export function refuseOnError({ authenticate, mayDo, watch }: Access): Access {
       try {
         return await authenticate(asking);
       } catch {
-        return wireProblem("unauthenticated", "it could not be told who is asking", "try again; the server's log has the details");
+        return wireProblem("unauthenticated", "it is unknown who is asking", "try again; the server's log has the details");
       }
     },
     mayDo(caller, wanted) {

@@ -1,8 +1,8 @@
 /**
  * Slow checks of secrets (hashes of an earlier version), bounded: nobody can overload the server with them, nor guess for long.
  *
- * W-17 slow checks take no more than `atOnce` at a time; those of one key wait for each other and hold up no other key; so many wait, the
- *      rest are told to come later; what was found right is not checked at that price again.
+ * W-17 slow checks take no more than `atOnce` at a time; those of one key wait for each other and hold up no other key; a bounded number waits, the
+ *      rest are refused until later; a secret that was found right is not checked slowly again.
  */
 import { createHmac, randomBytes } from "node:crypto";
 

@@ -5,7 +5,7 @@ import { type ChatServerMessage, chatServerMessage } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage, type StageOptions } from "../fixtures/stage.ts";
 import { latch } from "../fixtures/stand.ts";
-import { conversationOf, openChat } from "./chat.ts";
+import { conversationName, openChat } from "./chat.ts";
 import type { Connection } from "./connection.ts";
 
 const open: Stage[] = [];
@@ -240,7 +240,28 @@ test("W-27 the same `id` twice is one turn, on one connection and on another", a
   const third = connect(stage, "c3");
   third.say(chat("pay it", id));
   expect(await third.done()).toEqual(a);
-  const { session } = await stage.runtime.sessions.create({ agent: "clerk", id: conversationOf(stage.caller, "clerk") });
+  const { session } = await stage.runtime.sessions.create({ agent: "clerk", id: conversationName(stage.caller, "clerk") });
+  expect(await turnsOf(stage, session)).toBe(1);
+});
+
+test("W-27 another message under the `id` of an earlier one is refused, on one connection and on another; the earlier turn goes on", async () => {
+  const hold = latch();
+  const stage = await stageOf({ steps: [reply.calls([{ tool: "wait", args: {} }]), reply.text("once")], hold });
+  const [first, second] = [connect(stage, "c1"), connect(stage, "c2")];
+  const id = "0f9b2f1e-2d64-4c8e-9a55-6c1d2f3e4a5b";
+  const refused = "Nothing was done: this id was used for another request.";
+  const chunks = (messages: readonly ChatServerMessage[]) => messages.flatMap((m) => (m.type === "ChatChunk" ? [m.content] : []));
+  first.say(chat("pay it", id));
+  first.say(chat("pay it twice", id));
+  expect(chunks(await first.done())).toEqual([refused]);
+  await hold.reached;
+  second.say(chat("pay it twice", id));
+  expect(chunks(await second.done())).toEqual([refused]);
+  second.say(chat("pay it", id));
+  hold.open();
+  for (const one of [first, second]) expect(chunks(await one.done(2))).toEqual([refused, "once"]);
+  expect(requestsOf(first.messages)).toHaveLength(2);
+  const { session } = await stage.runtime.sessions.create({ agent: "clerk", id: conversationName(stage.caller, "clerk") });
   expect(await turnsOf(stage, session)).toBe(1);
 });
 

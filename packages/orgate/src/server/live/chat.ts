@@ -1,15 +1,16 @@
 /**
- * One connection of `/ws/chat`: the older protocol, over the same wishes and the same journal as everything else. A `ChatSend` is a follow-up in the
- * person's conversation; what it brings is told from the entries of its turn, at the pace at which the other end reads.
+ * One connection of `/ws/chat`: the older protocol, over the same intents and the same journal as everything else. A `ChatSend` is a follow-up in the
+ * person's conversation; its answer is sent from the entries of its turn, at the pace at which the other end reads.
  *
- * W-27 the server makes one `request_id` per turn, from the wish that begins it. The same `id` twice is one turn: a short one (a counter) on its own connection,
- *     one of 16 characters or more wherever it comes from, so that a client that comes back gets the turn it asked for.
+ * W-27 the server makes one `request_id` per turn, from the intent that begins it. The same `id` twice is one turn: a short one (a counter) on its own connection,
+ *     one of 16 characters or more wherever it comes from, so that a client that comes back gets the turn it asked for. The same `id` with other content is refused.
  * W-27 a second `ChatSend` during a turn follows it, under a `request_id` of its own; nothing waits unread, pings included.
  */
-import { FaultError, type IntentId, intentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
+import { FaultError, type IntentId, type Journal, type Millis, principalName, type SessionId } from "@orgate/core";
 import { type ChatServerMessage, CLOSE, chatDropped, chatError, chatTurn, type Problem, readChatMessage } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller } from "../../operations/access.ts";
+import { deriveIntentId, deriveName, type Idempotency } from "../../operations/idempotency.ts";
 import { problemIn } from "../../operations/refusal.ts";
 import type { SessionDriver } from "../../operations/session-driver.ts";
 import type { Subscribe } from "../../runtime/subscribe.ts";
@@ -20,11 +21,12 @@ import { type Connection, type Duplex, RATES } from "./connection.ts";
 export type ChatPorts = Readonly<{
   access: Pick<Access, "mayDo">;
   sessionDriver: Pick<SessionDriver, "send">;
+  once: Pick<Idempotency, "claim">;
   journal: Pick<Journal, "session">;
   subscribe: Subscribe;
   /** The agent that these connections talk to. */
   agent: string;
-  /** Opens a session of this agent under an id of the caller's own, or finds the one that has it. */
+  /** Opens the caller's session of this agent under this id, or finds it. */
   open(agent: string, external: string, caller: Caller): Promise<SessionId>;
   now(): Millis;
   unforeseen(error: unknown): void;
@@ -93,8 +95,11 @@ class ChatConnection implements Connection {
 
   #say(given: string, content: string): void {
     const intent = this.#intentFor(given);
-    if (this.#known.has(intent)) return;
-    const request = requestOf(intent);
+    if (this.#known.has(intent)) {
+      this.#refuseOther(intent, content);
+      return;
+    }
+    const request = toRequestId(intent);
     if (this.#asked >= this.#rates.asked) {
       this.#reply(...chatDropped(request, "too much was asked at once"));
       return;
@@ -114,7 +119,16 @@ class ChatConnection implements Connection {
   /** One intent per person, agent and id, so that the same message twice is one turn. */
   #intentFor(given: string): IntentId {
     const scope = given.length >= LASTING ? "" : this.#id;
-    return intentId(`c-${sha256([principalName(this.#caller.principal), this.#ports.agent, scope, given].join("\n")).slice(0, 40)}`);
+    return deriveIntentId("chat", principalName(this.#caller.principal), this.#ports.agent, scope, given);
+  }
+
+  /** A message under the id of an earlier, different one gets a last chunk of its own: that of the earlier turn is still to come. */
+  #refuseOther(intent: IntentId, content: string): void {
+    try {
+      this.#ports.once.claim(intent, content);
+    } catch (error) {
+      this.#reply(...chatDropped(toRequestId(`${intent}\n${content}`), problemIn(error).detail));
+    }
   }
 
   async #runTurn(intent: IntentId, request: string, text: string): Promise<void> {
@@ -134,17 +148,19 @@ class ChatConnection implements Connection {
     } catch (error) {
       const problem = problemIn(error);
       if (problem.kind === "internal") this.#ports.unforeseen(error);
+      if (problem.kind === "idempotency-key-reused") this.#known.delete(intent); // the message that the id belongs to may still come
       if (!isOver) await send(chatDropped(request, problem.detail));
     }
   }
 
   /** Returns the position from which the turn is followed. */
   async #begin(intent: IntentId, text: string): Promise<Readonly<{ session: SessionId; after: number }>> {
-    const { agent, access, open, journal, sessionDriver } = this.#ports;
+    const { agent, access, once, open, journal, sessionDriver } = this.#ports;
     const caller = this.#caller;
     const reason = access.mayDo(caller, act("run", "agent", { agent }));
     if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `talk to \`${agent}\``, reason });
-    const session = await open(agent, conversationOf(caller, agent), caller);
+    once.claim(intent, text); // before anything is awaited: another message under the same id may follow at once
+    const session = await open(agent, conversationName(caller, agent), caller);
     const before = (await journal.session(session))?.seq ?? 0;
     const { entry } = await sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });
     return { session, after: entry === null ? before : entry.seq - 1 };
@@ -173,12 +189,11 @@ class ChatConnection implements Connection {
   }
 }
 
-/** A person's own conversation with an agent, wherever they come from. */
-export const conversationOf = (caller: Caller, agent: string): string =>
-  `chat-${sha256(`${principalName(caller.principal)}\n${agent}`).slice(0, 40)}`;
+/** The name of a person's conversation with an agent, the same on every connection. */
+export const conversationName = (caller: Caller, agent: string): string => deriveName("chat", principalName(caller.principal), agent);
 
-/** A UUID (version 8) that belongs to the wish: the same wherever its turn is told. */
-export function requestOf(intent: IntentId): string {
+/** A UUID (version 8) that belongs to the intent: the same on every connection that follows its turn. */
+export function toRequestId(intent: string): string {
   const hex = sha256(`orgate-request-1\n${intent}`);
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
 }

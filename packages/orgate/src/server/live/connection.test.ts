@@ -2,9 +2,12 @@ import { millis } from "@orgate/core";
 import { S1, S2 } from "@orgate/core/testing";
 import { type ClientFrameInput, frameText, type ServerFrame } from "@orgate/protocol";
 import { expect, test } from "vitest";
+import type { Caller } from "../../operations/access.ts";
+import { openLanes } from "../../operations/lanes.ts";
 import { openOwners } from "../../operations/visibility.ts";
 import { ANN, type Ground, openGround, settle } from "../fixtures/crank.ts";
 import type { FrameLimits } from "../http/frame-limit.ts";
+import type { CountRequest } from "../http/socket-connections.ts";
 import { type ConnectionPorts, openConnection, RATES } from "./connection.ts";
 
 type Ends = Readonly<{
@@ -17,7 +20,14 @@ type Ends = Readonly<{
   gone(): Promise<void>;
 }>;
 
-function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Partial<FrameLimits> = {}, caller = ANN): Ends {
+type Connecting = Readonly<{ caller?: Caller; countRequest?: CountRequest }>;
+
+function connect(
+  ground: Ground,
+  more: Partial<ConnectionPorts> = {},
+  rates: Partial<FrameLimits> = {},
+  { caller = ANN, countRequest = () => 0 }: Connecting = {},
+): Ends {
   const heard: ServerFrame[] = [];
   const closed: number[] = [];
   let held: (() => void)[] | null = null;
@@ -44,7 +54,7 @@ function connect(ground: Ground, more: Partial<ConnectionPorts> = {}, rates: Par
     closed.push(code);
     flow();
   };
-  const connection = openConnection(ports, { caller, id: "c1", duplex: { send, close }, rates: { ...RATES, ...rates } });
+  const connection = openConnection(ports, { caller, id: "c1", duplex: { send, close }, countRequest, rates: { ...RATES, ...rates } });
   return {
     async say(frame) {
       const before = heard.length;
@@ -139,7 +149,7 @@ test("W-25 a connection ends when what it was opened with does", async () => {
   let now = 0;
   const caller = { ...ANN, scope: { ...ANN.scope, expiresAt: millis(1_000) } };
   const ground = await opened();
-  const ends = connect(ground, { now: () => millis(now) }, {}, caller);
+  const ends = connect(ground, { now: () => millis(now) }, {}, { caller });
   await ends.say(HELLO);
   await ends.say(follow("a"));
   now = 1_000;
@@ -220,4 +230,99 @@ test("W-4 W-25 a call is decoded by its operation's schemas, run under its key, 
     { kind: "error", id: "d", problem: { kind: "too-large" } },
   ]);
   expect(orders).toHaveLength(2);
+});
+
+const CHECK: ClientFrameInput = {
+  kind: "call",
+  id: "check",
+  operation: "checkPolicies",
+  input: { body: { files: [{ path: "a.cedar", text: "permit(principal, action, resource);" }] } },
+};
+const HALT: ClientFrameInput = { kind: "call", id: "halt", operation: "halt", input: { body: { scope: "all", reason: "stop" } } };
+
+test("W-20 what a call holds is free when the call has its answer, and when the connection ends before it", async () => {
+  const lanes = openLanes();
+  let isStuck = false;
+  const execute: ConnectionPorts["operations"]["execute"] = async ({ gone }) => {
+    lanes.take(ANN, "check", gone);
+    if (isStuck) await new Promise(() => {});
+    return { status: 200, result: { kind: "json", value: {} } };
+  };
+  const ends = connect(await opened(), { operations: { execute } });
+  await ends.say(HELLO);
+  for (let i = 0; i < 5; i += 1) expect(await ends.say({ ...CHECK, id: `c${i}` })).toMatchObject([{ kind: "result", id: `c${i}` }]);
+  isStuck = true;
+  for (const id of ["x", "y", "z"]) expect(await ends.say({ ...CHECK, id })).toEqual([]);
+  expect(await ends.say({ ...CHECK, id: "one-more" })).toMatchObject([{ kind: "error", problem: { kind: "too-many" } }]);
+  void ends.gone();
+  expect(() => lanes.take(ANN, "check", new AbortController().signal)).not.toThrow();
+});
+
+test("W-17 a halt gets through behind as many calls as may be under way, and is bounded itself", async () => {
+  const halted: string[] = [];
+  let isStuck = false;
+  const execute: ConnectionPorts["operations"]["execute"] = async ({ name }) => {
+    if (name !== "halt" || isStuck) await new Promise(() => {});
+    halted.push(name);
+    return { status: 200, result: { kind: "json", value: {} } };
+  };
+  const ends = connect(await opened(), { operations: { execute } }, { asked: 2, halts: 2 });
+  await ends.say(HELLO);
+  for (const id of ["a", "b"]) expect(await ends.say({ ...CHECK, id })).toEqual([]);
+  expect(await ends.say({ ...CHECK, id: "c" })).toMatchObject([{ kind: "error", id: "c", problem: { kind: "too-many" } }]);
+  expect(await ends.say(HALT)).toMatchObject([{ kind: "result", id: "halt" }]);
+  isStuck = true;
+  for (const id of ["d", "e"]) expect(await ends.say({ ...HALT, id })).toEqual([]);
+  expect(await ends.say({ ...HALT, id: "f" })).toMatchObject([{ kind: "error", id: "f", problem: { kind: "too-many" } }]);
+});
+
+test("W-17 W-19 calls and histories count against the rate of their caller; a halt has its own", async () => {
+  const counted: string[] = [];
+  const countRequest: CountRequest = (what) => {
+    counted.push(what);
+    return what === "halt" ? 0 : 1_500;
+  };
+  const ends = connect(await opened(), {}, {}, { countRequest });
+  await ends.say(HELLO);
+  const slow = { kind: "too-many", status: 429, hint: "wait 2 s, then send it again" };
+  expect(await ends.say(CHECK)).toMatchObject([{ kind: "error", id: "check", problem: slow }]);
+  expect(await ends.say({ kind: "history", id: "h", session: S1, before: null })).toMatchObject([
+    { kind: "error", id: "h", problem: slow },
+  ]);
+  expect(await ends.say(HALT)).toMatchObject([{ kind: "result", id: "halt" }]);
+  expect(await ends.say({ kind: "ping", id: "p" })).toMatchObject([{ kind: "pong" }]);
+  expect(counted).toEqual(["other", "other", "halt"]);
+});
+
+test("W-19 frames and inputs are bounded in bytes", async () => {
+  const ends = connect(await opened(), {}, { callBytes: 300, frameBytes: 1_000 });
+  await ends.say(HELLO);
+  const cancel = (reason: string): ClientFrameInput => ({
+    kind: "call",
+    id: "d",
+    operation: "cancel",
+    input: { params: { session: S1 }, body: { reason } },
+  });
+  expect(await ends.say(cancel("x".repeat(100)))).toMatchObject([{ kind: "result" }]);
+  expect(await ends.say(cancel("\u6f22".repeat(100)))).toMatchObject([{ kind: "error", problem: { kind: "too-large" } }]);
+  expect(await ends.say(cancel("\u6f22".repeat(400)))).toMatchObject([{ kind: "closing", problem: { kind: "too-large" } }]);
+});
+
+test("W-19 an error is short, however long the frame that it quotes", async () => {
+  const ends = connect(await opened());
+  await ends.say(HELLO);
+  const long = "k".repeat(500_000);
+  const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, 1]));
+  const frames = [
+    JSON.stringify({ kind: "call", id: "a", operation: "whoami", input: { [long]: 1 } }),
+    JSON.stringify({ kind: "call", id: "b", operation: "whoami", input: many }),
+    JSON.stringify({ ...CHECK, input: { body: { [long]: 1 } } }),
+    `{"${long}":1,"${long}":2}`,
+    `{"${long}" 1}`,
+  ];
+  for (const frame of frames) {
+    const [answer] = await ends.say(frame);
+    expect(answer).toMatchObject({ kind: "error", problem: { kind: "bad-request" } });
+    expect(JSON.stringify(answer).length).toBeLessThan(1_500);
+  }
 });

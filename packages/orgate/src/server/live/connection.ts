@@ -4,8 +4,10 @@
  *
  * W-25 a frame that cannot be decoded, or comes too early, gets an error and the connection lives; an oversize frame or a flood closes it. Pings and calls
  *     are answered while turns run and entries are on their way.
+ * W-17 W-19 calls count against the rate of their caller, as requests over HTTP do. A halt has counts of its own: it never waits behind other calls.
  */
 import type { Millis } from "@orgate/core";
+import { onAbort } from "@orgate/core/vocab";
 import {
   type CallFrame,
   CLOSE,
@@ -26,6 +28,7 @@ import { problemIn } from "../../operations/refusal.ts";
 import { sightOf } from "../../operations/visibility.ts";
 import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
 import { WITH_FILES } from "../http/limits.ts";
+import type { CountRequest } from "../http/socket-connections.ts";
 import type { Fanout } from "./fanout.ts";
 import { type HistoryPorts, readHistory } from "./history.ts";
 import { ConnectionSubscriptions } from "./subscriptions.ts";
@@ -46,12 +49,19 @@ export type ConnectionPorts = HistoryPorts &
     /** Gets errors that are no fault of the caller's. */
     unforeseen(error: unknown): void;
   }>;
-export type ConnectionOptions = Readonly<{ caller: Caller; id: string; duplex: Duplex; rates?: FrameLimits }>;
+export type ConnectionOptions = Readonly<{
+  caller: Caller;
+  id: string;
+  duplex: Duplex;
+  countRequest: CountRequest;
+  rates?: FrameLimits;
+}>;
 
 export const RATES: FrameLimits = {
   burst: 300,
   perSecond: 100,
   asked: 64,
+  halts: 16,
   owed: 256,
   frameBytes: MOST_FRAME_BYTES,
   callBytes: 1024 * 1024,
@@ -80,6 +90,7 @@ class SocketConnection implements Connection {
   readonly #id: string;
   readonly #duplex: Duplex;
   readonly #rates: FrameLimits;
+  readonly #countRequest: CountRequest;
   readonly #subscriptions: ConnectionSubscriptions;
   readonly #isWithinRate: () => boolean;
   readonly #tasks = new Set<Promise<void>>();
@@ -89,14 +100,15 @@ class SocketConnection implements Connection {
   /** Replies that the other end has not taken yet. */
   #owed = 0;
   /** Requests under way. */
-  #asked = 0;
+  readonly #underWay = { halt: 0, other: 0 };
 
-  constructor(ports: ConnectionPorts, { caller, id, duplex, rates = RATES }: ConnectionOptions) {
+  constructor(ports: ConnectionPorts, { caller, id, duplex, countRequest, rates = RATES }: ConnectionOptions) {
     this.#ports = ports;
     this.#caller = caller;
     this.#id = id;
     this.#duplex = duplex;
     this.#rates = rates;
+    this.#countRequest = countRequest;
     this.#isWithinRate = createFrameLimit(rates, ports.now);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.over = promise;
@@ -114,13 +126,14 @@ class SocketConnection implements Connection {
 
   hear(text: string): void {
     if (this.#state === "closed") return;
-    const offence = this.#findOffence(text);
+    const bytes = Buffer.byteLength(text);
+    const offence = this.#findOffence(bytes);
     if (offence !== null) this.leave(offence.problem, offence.again, offence.code);
     else if (this.#hasExpired()) this.#expire();
     else {
       const read = readClientFrame(text);
       if (read.kind === "refused") this.#reply({ kind: "error", id: read.id, problem: read.problem });
-      else this.#take(read.frame, text.length);
+      else this.#take(read.frame, bytes);
     }
   }
 
@@ -136,7 +149,7 @@ class SocketConnection implements Connection {
 
   // ── frames ──
 
-  #take(frame: ClientFrame, length: number): void {
+  #take(frame: ClientFrame, bytes: number): void {
     if (frame.kind === "hello") {
       if (this.#state === "greeting") this.#track(this.#greet(frame));
       return; // a second hello changes nothing
@@ -157,10 +170,10 @@ class SocketConnection implements Connection {
         this.#reply({ kind: "pong", id: frame.id, at: this.#subscriptions.positions() });
         break;
       case "call":
-        this.#answer(frame.id, () => this.#call(frame, length));
+        this.#answer(frame.id, frame.operation === "halt" ? "halt" : "other", () => this.#call(frame, bytes));
         break;
       case "history":
-        this.#answer(frame.id, () => this.#history(frame));
+        this.#answer(frame.id, "other", () => this.#history(frame));
     }
   }
 
@@ -178,8 +191,8 @@ class SocketConnection implements Connection {
   }
 
   /** An operation, decided and made idempotent as over HTTP. */
-  async #call({ id, operation: name, input, key }: CallFrame, length: number): Promise<ServerFrame> {
-    if (length > this.#rates.callBytes && !WITH_FILES.has(name)) {
+  async #call({ id, operation: name, input, key }: CallFrame, bytes: number): Promise<ServerFrame> {
+    if (bytes > this.#rates.callBytes && !WITH_FILES.has(name)) {
       const problem = wireProblem(
         "too-large",
         `the input of \`${name}\` is longer than ${this.#rates.callBytes} bytes`,
@@ -187,33 +200,45 @@ class SocketConnection implements Connection {
       );
       return { kind: "error", id, problem };
     }
-    const order = { name, input, caller: this.#caller, key: key ?? id, gone: this.#gone.signal };
-    return { kind: "result", id, ...(await callOperation(this.#ports.operations, order)) };
+    const over = new AbortController(); // W-20. What a call holds is free when the call has its answer, not when the connection ends
+    const stopListening = onAbort(this.#gone.signal, () => over.abort());
+    try {
+      const order = { name, input, caller: this.#caller, key: key ?? id, gone: over.signal };
+      return { kind: "result", id, ...(await callOperation(this.#ports.operations, order)) };
+    } finally {
+      stopListening();
+      over.abort();
+    }
   }
 
   #history(frame: HistoryFrame): Promise<ServerFrame> {
     return readHistory(this.#ports, this.#caller, frame);
   }
 
-  #answer(id: string, work: () => Promise<ServerFrame>): void {
-    if (this.#asked >= this.#rates.asked) {
-      const problem = wireProblem("too-many", `${this.#rates.asked} requests are under way`, "wait for their answers");
-      this.#reply({ kind: "error", id, problem });
-      return;
-    }
-    this.#asked += 1;
+  #answer(id: string, what: "halt" | "other", work: () => Promise<ServerFrame>): void {
+    const problem = this.#findExcess(what);
+    if (problem !== null) return void this.#reply({ kind: "error", id, problem });
+    this.#underWay[what] += 1;
     const answered = work()
       .then(
         (frame) => this.#reply(frame),
         (error: unknown) => this.#fail(id, error),
       )
       .finally(() => {
-        this.#asked -= 1;
+        this.#underWay[what] -= 1;
       });
     this.#track(answered);
   }
 
   // ── limits ──
+
+  /** The reason to refuse one more request; null if there is none. */
+  #findExcess(what: "halt" | "other"): Problem | null {
+    const most = what === "halt" ? this.#rates.halts : this.#rates.asked;
+    if (this.#underWay[what] >= most) return wireProblem("too-many", `${most} requests are under way`, "wait for their answers");
+    const waitMs = this.#countRequest(what);
+    return waitMs === 0 ? null : wireProblem("too-many", "too many requests", `wait ${Math.ceil(waitMs / 1_000)} s, then send it again`);
+  }
 
   #hasExpired(): boolean {
     const { expiresAt } = this.#caller.scope;
@@ -226,9 +251,9 @@ class SocketConnection implements Connection {
   }
 
   /** The reason to close the connection over this frame; null if there is none. */
-  #findOffence(text: string): Offence | null {
+  #findOffence(bytes: number): Offence | null {
     const { frameBytes } = this.#rates;
-    if (text.length > frameBytes) {
+    if (bytes > frameBytes) {
       const problem = wireProblem("too-large", `a frame has ${frameBytes} bytes at the most`, "send less at once");
       return { problem, again: false, code: CLOSE.tooBig };
     }

@@ -2,10 +2,10 @@
  * From the journal to any number of followers. One reader follows the journal and keeps its last stretch, each entry as text, once for all; a follower at
  * the front is served from that stretch, one that is behind reads the journal, at its own pace. Nothing is queued for anybody.
  *
- * W-24 a follower is told every entry once and in order from any place on, however slow it is; what it is told next is looked up when it has taken what
+ * W-24 a follower gets every entry once and in order from any position on, however slow it is; the next batch is read when it has taken what
  *     came before, so that a slow one costs the server nothing but its place.
  * W-25 what is kept for those at the front is bounded, in entries and in bytes, and is let go with the last follower.
- * W-24 a follower is told only what it may see at that moment; where something in between is not for it, the stretch that it is told covers it.
+ * W-24 a follower gets only what it may see at that moment; where something in between is not for it, the range of its batch covers it.
  */
 
 import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
@@ -41,7 +41,7 @@ export type Fanout = Readonly<{
 }>;
 
 type Places = Pick<Journal, "read" | "session" | "tail" | "position">;
-/** `text` is the entry, or the whole item where there is none to be had. */
+/** `text` is the entry, or the whole item where the entry cannot be read. */
 type Held = Readonly<{ position: number | null; stream: StreamId; seq: number; text: string; isEntry: boolean; closes: boolean }>;
 
 export type FanoutLimits = Readonly<{ entries: number; bytes: number; batchBytes: number }>;
@@ -252,7 +252,7 @@ async function* followAll(source: Source, wanted: Follow): AsyncGenerator<Fanout
   yield* tell(source, { session: null, start, look, placeOf: (one) => one.position ?? 0, wasClosed: false }, wanted);
 }
 
-/** Whoever has seen more than there is has seen another journal. */
+/** A reader that has seen more than there is has seen another journal. */
 function startAt(after: number | "now", last: number, what: string): number {
   if (after === "now") return last;
   if (after <= last) return after;

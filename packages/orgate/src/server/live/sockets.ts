@@ -18,11 +18,11 @@ import { openUiChat } from "./ui-chat.ts";
 
 export type Sockets = Readonly<{ talks: SocketProtocols; handlers: OperationHandlers; fanout: Fanout }>;
 
-/** Whom `/ws/chat` talks to. */
+/** The agent of `/ws/chat`. */
 const DESK = "coordinator";
 
 export function openSockets(front: OperationContext, operations: OperationExecutor, access: Access, log: Log): Sockets {
-  const { runtime, sessionDriver, now, whose } = front;
+  const { runtime, sessionDriver, once, now, whose } = front;
   const { journal } = runtime.place.store;
   const fanout = openFanout(journal, runtime.subscribe);
   const ports: ConnectionPorts = {
@@ -36,9 +36,9 @@ export function openSockets(front: OperationContext, operations: OperationExecut
     unforeseen: (error) => log("error", "socket.failed", { error: errorText(error) }),
   };
   const open: ChatPorts["open"] = async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session;
-  const chat = { ...ports, sessionDriver, open, subscribe: runtime.subscribe, agent: DESK };
+  const chat = { ...ports, sessionDriver, once, open, subscribe: runtime.subscribe, agent: DESK };
   const talks: SocketProtocols = {
-    "/ws/v1": (caller, id, duplex) => openConnection(ports, { caller, id, duplex }),
+    "/ws/v1": (caller, id, duplex, countRequest) => openConnection(ports, { caller, id, duplex, countRequest }),
     ...(agentNamed(front, DESK) === null
       ? {}
       : ({ "/ws/chat": (caller, id, duplex) => openChat(chat, { caller, id, duplex }) } satisfies SocketProtocols)),
@@ -54,13 +54,8 @@ export function openSockets(front: OperationContext, operations: OperationExecut
       events({ kind: "session", session: params.session }, lastEventId(connection.resumeAfter) ?? query.after, caller),
     followAll: async ({ query, caller, connection }) => events({ kind: "all" }, lastEventId(connection.resumeAfter) ?? query.after, caller),
     uiChat: async ({ params, body, caller }) => {
-      const tell = await openUiChat(chat, caller, params.agent, body);
-      return {
-        kind: "stream",
-        mediaType: EVENT_STREAM,
-        headers: UI_STREAM_HEADERS,
-        write: tell,
-      };
+      const write = await openUiChat(chat, caller, params.agent, body);
+      return { kind: "stream", mediaType: EVENT_STREAM, headers: UI_STREAM_HEADERS, write };
     },
   };
   return { fanout, talks, handlers };

@@ -1,5 +1,5 @@
 /**
- * The same as `/ws/v1` for whoever only listens: server-sent events. Each event's data is a frame; its id is where to go on from.
+ * The same as `/ws/v1` for clients that only listen: server-sent events. Each event's data is a frame; its id is where to go on from.
  * W-24 a stream of events tells what a subscription tells, at the reader's own pace; `Last-Event-ID` goes on exactly after what arrived.
  */
 import { isFault } from "@orgate/core";
@@ -16,7 +16,7 @@ const KEEP_ALIVE_MS = 15_000;
 /** Where `Last-Event-ID` says to go on; null: it says nothing that can be understood. */
 export const lastEventId = (header: string | null): number | null => (header !== null && /^\d{1,15}$/.test(header) ? Number(header) : null);
 
-/** Ends with what it follows, or with the signal; what goes wrong is told as an `error`, like over a socket. */
+/** Ends with the stream that it follows, or with the signal; failures are sent as an `error`, like over a socket. */
 export async function streamEvents(fanout: Fanout, follow: Follow, sink: Sink, keepAliveMs = KEEP_ALIVE_MS): Promise<void> {
   let isWriting = false;
   const alive = setInterval(() => {

@@ -113,6 +113,17 @@ test("W-27 the same message sent again is the same turn, told again", async () =
   expect((await stage.runtime.sessions.list()).map(({ turns }) => turns)).toEqual([1]);
 });
 
+test("W-27 another text under the id of an earlier message is refused, and begins no turn", async () => {
+  const stage = await stageOf({ steps: [reply.text("once")] });
+  const { chat } = useChat(stage);
+  await chat.sendMessage({ text: "a" });
+  const again = useChat(stage);
+  again.chat.messages = [{ ...(chat.messages[0] as UIMessage), parts: [{ type: "text", text: "b" }] }];
+  await again.chat.regenerate();
+  expect(again.chat.error?.message).toBe("this id was used for another request");
+  expect((await stage.runtime.sessions.list()).map(({ turns }) => turns)).toEqual([1]);
+});
+
 test("W-27 a question ends the stream; the answer given in the chat is the person's own, and the stream goes on after it", async () => {
   const stage = await stageOf({ steps: [reply.calls([{ tool: "pay", args: { sum: 5 } }]), reply.text("Paid.")] });
   const { chat } = useChat(stage);

@@ -1,14 +1,13 @@
 /**
- * The endpoint for `useChat` of the AI SDK: a message in, one turn as a UI message stream out.
+ * Serves `useChat` of the AI SDK: a message in, one turn as a UI message stream out.
  *
- * W-26 `useChat` works against an agent: what a person writes is a turn, its words, calls and outcomes arrive as the AI SDK's own parts.
+ * W-26 `useChat` works against an agent: a person's message is a turn; its words, calls and outcomes arrive as the AI SDK's own parts.
  * Rule: W-27.
  */
 import {
   type Attachment,
   FaultError,
   type IntentId,
-  intentId,
   type Journal,
   type JsonObject,
   principalName,
@@ -26,10 +25,10 @@ import {
   uiTurn,
 } from "@orgate/protocol";
 import * as z from "zod";
-import { sha256 } from "../../node/crypto.ts";
 import { act, type Caller, type Permissions } from "../../operations/access.ts";
 import { callOperation } from "../../operations/call-operation.ts";
 import type { OperationExecutor } from "../../operations/execute.ts";
+import { deriveIntentId, deriveName, type Idempotency } from "../../operations/idempotency.ts";
 import type { Sink } from "../../operations/result.ts";
 import type { SessionDriver } from "../../operations/session-driver.ts";
 import { findNewestEntry } from "../../runtime/delivery.ts";
@@ -39,13 +38,14 @@ export type UiChatPorts = Readonly<{
   operations: Pick<OperationExecutor, "execute">;
   access: Pick<Permissions, "mayDo">;
   sessionDriver: Pick<SessionDriver, "send">;
+  once: Pick<Idempotency, "claim">;
   journal: Pick<Journal, "session" | "read">;
   subscribe: Subscribe;
-  /** Opens a session of this agent under an id of the caller's own, or finds the one that has it. */
+  /** Opens the caller's session of this agent under this id, or finds it. */
   open(agent: string, external: string, caller: Caller): Promise<SessionId>;
 }>;
 
-/** The fields of a message that are used; the rest is the client's own. */
+/** The used parts of a message; other fields are ignored. */
 const approval = z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().optional() });
 const part = z.looseObject({
   type: z.string(),
@@ -59,13 +59,13 @@ const part = z.looseObject({
 const message = z.looseObject({ id: z.string().min(1).max(200), role: z.enum(["user", "assistant", "system"]), parts: z.array(part) });
 type Message = z.infer<typeof message>;
 
-/** `useChat` lets a person say no without a word. */
+/** `useChat` lets a person deny without a reason. */
 const NO_REASON = "no reason was given in the chat";
 
-/** `answers`: entries of the answers that came with the request; what they did to their calls is told, although the stream begins after them. */
-type Told = Readonly<{ session: SessionId; intent: IntentId; from: number; after: number; answers: ReadonlySet<number> }>;
+/** `answers`: entries of the answers that came with the request; their effect on calls is streamed, although the stream begins after them. */
+type FollowedTurn = Readonly<{ session: SessionId; intent: IntentId; from: number; after: number; answers: ReadonlySet<number> }>;
 
-/** Decides and begins; what it gives back writes the stream. Throws a fault when it may not be, or cannot be read. */
+/** Decides and begins the turn; the result writes the stream. Throws a fault if the caller may not, or the messages cannot be read. */
 export async function openUiChat(
   ports: UiChatPorts,
   caller: Caller,
@@ -78,22 +78,29 @@ export async function openUiChat(
   if (said === undefined || last === undefined) throw unusable("the messages are not those of `useChat`");
   const reason = ports.access.mayDo(caller, act("run", "agent", { agent }));
   if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `run \`${agent}\``, reason });
-  const session = await ports.open(agent, `ui-${once(caller, agent, body.id)}`, caller);
-  const intent = intentId(`u-${once(caller, agent, body.id, said.id)}`);
-  const told =
+  const who = principalName(caller.principal);
+  const session = await ports.open(agent, deriveName("ui", who, agent, body.id), caller);
+  const intent = deriveIntentId("ui", who, agent, body.id, said.id);
+  const turn =
     last.role === "assistant"
-      ? await goOn(ports, caller, { session, intent }, last)
-      : await begin(ports, caller, { session, intent }, said);
-  return (sink, signal) => tell(ports, told, sink, signal);
+      ? await continueTurn(ports, caller, { session, intent }, last)
+      : await beginTurn(ports, caller, { session, intent }, said);
+  return (sink, signal) => streamTurn(ports, turn, sink, signal);
 }
 
-async function begin(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session" | "intent">, said: Message): Promise<Told> {
+async function beginTurn(
+  ports: UiChatPorts,
+  caller: Caller,
+  at: Pick<FollowedTurn, "session" | "intent">,
+  said: Message,
+): Promise<FollowedTurn> {
   const text = said.parts.flatMap((one) => (one.type === "text" && one.text !== undefined ? [one.text] : [])).join("\n");
   const files = filesIn(said);
   if (text === "") throw unusable("the message says nothing");
   const before = (await ports.journal.session(at.session))?.seq ?? 0;
   const wish = { kind: "follow-up", text, ...(files.length === 0 ? {} : { files }) } as const;
-  const { entry } = await ports.sessionDriver.send({ session: at.session, wish, as: caller.person, id: at.intent });
+  const id = ports.once.claim(at.intent, { text, files });
+  const { entry } = await ports.sessionDriver.send({ session: at.session, wish, as: caller.person, id });
   const from = entry === null ? before : entry.seq - 1;
   return { ...at, from, after: from, answers: NO_ANSWERS };
 }
@@ -103,17 +110,22 @@ const NEVER = new AbortController().signal;
 const NO_ANSWERS: ReadonlySet<number> = new Set();
 
 /** The answers are given first: the stream begins after them. */
-async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session" | "intent">, last: Message): Promise<Told> {
+async function continueTurn(
+  ports: UiChatPorts,
+  caller: Caller,
+  at: Pick<FollowedTurn, "session" | "intent">,
+  last: Message,
+): Promise<FollowedTurn> {
   let after = 0;
   const answers = new Set<number>();
   for (const { state, approval: given } of last.parts) {
     if (state !== "approval-responded" || given?.id === undefined) continue;
     const bound = readUiApproval(given.id);
-    if (bound === null) throw unusable("an answer is to a question that was not asked here");
+    if (bound === null) throw unusable("an answer belongs to an approval request that was not made here");
     const answer =
       given.approved === true ? ({ kind: "approve" } as const) : ({ kind: "deny", reason: given.reason?.trim() || NO_REASON } as const);
     const { approval: id, digest } = bound;
-    const key = `ui-${once(caller, at.session, id)}`;
+    const key = deriveName("ui", principalName(caller.principal), at.session, id);
     const input = { params: { approval: id }, body: { digest, answer } };
     const { value } = await callOperation(ports.operations, { name: "answer", input, caller, key, gone: NEVER });
     const { entry } = value as OperationOutput<"answer">;
@@ -126,7 +138,12 @@ async function goOn(ports: UiChatPorts, caller: Caller, at: Pick<Told, "session"
   return { ...at, from: began === null ? 0 : began.seq - 1, after, answers };
 }
 
-async function tell(ports: UiChatPorts, { session, intent, from, after, answers }: Told, sink: Sink, signal: AbortSignal): Promise<void> {
+async function streamTurn(
+  ports: UiChatPorts,
+  { session, intent, from, after, answers }: FollowedTurn,
+  sink: Sink,
+  signal: AbortSignal,
+): Promise<void> {
   const turn = uiTurn(intent);
   const open = new Set<string>();
   const write = async (parts: readonly UiPart[]): Promise<void> => {
@@ -173,7 +190,5 @@ function filesIn({ parts }: Message): readonly Attachment[] {
 const fileOf = (mediaType: string, name: string | null, base64: string): JsonObject =>
   mediaType.startsWith("text/") ? { mediaType, name, text: Buffer.from(base64, "base64").toString("utf8") } : { mediaType, name, base64 };
 
-const once = (caller: Caller, ...rest: readonly string[]): string =>
-  sha256([principalName(caller.principal), ...rest].join("\n")).slice(0, 40);
 const unusable = (detail: string): FaultError =>
   new FaultError({ kind: "usage", detail, hint: "send what `useChat` sends, with a message by the user" });

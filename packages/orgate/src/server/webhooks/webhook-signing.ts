@@ -1,7 +1,7 @@
 /**
- * How deliveries are signed, by provider: GitHub, Stripe, Slack, and HMAC-SHA256 in a header of one's own. Pure: headers and bytes in, a word out.
+ * How deliveries are signed, by provider: GitHub, Stripe, Slack, and HMAC-SHA256 in a header of your choice. Pure: headers and bytes in, a word out.
  *
- * Z-9 where the time of sending is signed, a delivery that is older than the window, or from further ahead, is none.
+ * Z-9 where the time of sending is signed, a delivery that is older than the window, or from further ahead, is refused.
  * Z-10 what makes a delivery one is what was signed of it, and beside that what its provider calls it: either again is a replay.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";

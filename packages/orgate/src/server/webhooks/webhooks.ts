@@ -1,10 +1,10 @@
 /**
  * Webhooks: what other systems tell the project's agents. Each genuine delivery is one session with one turn, at the surface `webhook`, for the webhook's owner.
  *
- * Z-9 nothing of a delivery is read before its size is bounded and its signature is right; who cannot sign is told one thing, whatever is wrong.
+ * Z-9 nothing of a delivery is read before its size is bounded and its signature is right; every unsigned sender gets the same answer, whatever is wrong.
  * Z-10 a delivery opens one session, also when it comes again later, at the same time, to another server, or after a restart; again, it is answered `known` and does nothing.
- * Z-10 a delivery that the filter does not let through, for a field that is not there too, is answered `ignored` and does nothing.
- * Z-12 whoever cannot sign, or sends again what was signed once, keeps no genuine delivery waiting.
+ * Z-10 a delivery that the filter does not let through, also for a missing field, is answered `ignored` and does nothing.
+ * Z-12 a sender that cannot sign, or replays a signed delivery, keeps no genuine delivery waiting.
  * Z-12 a body that is nested too deeply is refused; what is said of a delivery is not many times as long as it was.
  * Rule: Z-11.
  */
@@ -91,7 +91,7 @@ export function webhookPages({ hooks, came, unsigned }: Pick<Deliveries, "hooks"
     throw stranger(hook, remote);
   }
 
-  /** Told one thing, and how long to wait when it is too often; whoever signs is not kept waiting by it. */
+  /** The same answer for all, with the time to wait when it is too often; a signed delivery does not wait for it. */
   function stranger(hook: Webhook, remote: string): unknown {
     unsigned(hook.name);
     mustWait(strangers.take(remote, performance.now()));
@@ -206,7 +206,7 @@ function fieldsIn(text: string): Json {
   return Object.fromEntries([...fields].map(([key, all]) => [key, all.length === 1 ? (all[0] ?? "") : all]));
 }
 
-/** In lines, for whoever reads it; as it was where lines would make it many times as long. */
+/** With line breaks, for readers; as it was where line breaks would make it many times as long. */
 function textOf(value: Json, bytes: number): string {
   const lines = JSON.stringify(value, null, 2);
   const text = lines.length <= 4 * bytes + 1_000 ? lines : JSON.stringify(value);

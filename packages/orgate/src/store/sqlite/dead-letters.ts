@@ -1,4 +1,4 @@
-/** Calls that were set aside, as rows: written with the events that set them aside and see to them, made again where the table is missing. */
+/** Dead letters as rows: written with the events that make and settle them, made again where the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type ApprovalPage,

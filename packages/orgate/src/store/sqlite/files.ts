@@ -2,9 +2,9 @@
  * Whether the files that a connection writes to are still the ones at their place. SQLite goes on writing to a file that was removed or replaced under
  * it, and nobody will ever read what it writes there.
  *
- * J-3 at every commit, before anybody is told of it: when a file of the journal is gone or another one, the commit counts as failed, and nothing more runs.
+ * J-3 at every commit, before it is reported: when a file of the journal is gone or was replaced, the commit counts as failed, and nothing more runs.
  *
- * Files are looked at by name only. POSIX drops a process's locks on a file as soon as any descriptor of it is closed, and SQLite holds such locks on
+ * Files are checked by name only. POSIX drops a process's locks on a file as soon as any descriptor of it is closed, and SQLite holds such locks on
  * `journal.db` and `journal.db-shm`. Nothing is ever locked on the WAL: that one is opened.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
@@ -45,7 +45,7 @@ export function guardDatabase(database: string): FileGuard {
 /** Files that are there now. */
 export function guardFiles(files: readonly string[]): Readonly<{ check(): void; isIntact(): boolean }> {
   const known = new Map<string, string>();
-  /** One that is not there yet is known from when it is. */
+  /** A file that does not exist yet is known from when it does. */
   function isAsKnown(file: string): boolean {
     const now = identityOf(file);
     if (now !== null && !known.has(file)) known.set(file, now);

@@ -102,7 +102,7 @@ export class ProvedEntries {
     }
   }
 
-  /** J-19 what is open is told by what was decided, as it was sealed. */
+  /** J-19 open requests follow from the decisions, as they were sealed. */
   #events(stored: StoredEntry): readonly JournalEvent[] {
     const read = unsealOne(stored, stored.previous, this.#rows.unsealing);
     if (read.kind === "bad") {

@@ -34,7 +34,7 @@ const MOST_WALKS = 1_000;
 export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) => T, proof: QuestionProof | null): QuestionReader {
   const [page, byId, ofSession] = [db.prepare(QUESTIONS_SQL.page), db.prepare(QUESTIONS_SQL.byId), db.prepare(QUESTIONS_SQL.ofSession)];
   const genuine = (rows: Record<string, SQLOutputValue>[]) => (proof === null ? rows : rows.filter(proof.isGenuine));
-  /** Where those stand who have read the list from its beginning: at its end it must be whole. Whoever only follows what is new is not among them. */
+  /** Positions of readers who started at the list's beginning: at its end it must be whole. Readers who only follow new rows are not among them. */
   const walks = new Set<number>();
 
   function checkWhole(after: number, rows: readonly Record<string, SQLOutputValue>[], isEnd: boolean): void {
@@ -88,7 +88,7 @@ export function questionWriter(db: DatabaseSync): QuestionWriter {
 
 /**
  * Makes the table where there is none, and its keyed hashes where it has none, from the sessions whose turn is not over. `waiting` reads what is proved; a
- * session that cannot be read is named when it is taken up. Without the key no hash can be made: whoever has it does so.
+ * session that cannot be read is named when it is taken up. Without the key no hash can be made: a process with the key does so.
  */
 export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => PendingApprovals): void {
   const hasMacs = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('questions') WHERE name = 'mac'").get() !== undefined;

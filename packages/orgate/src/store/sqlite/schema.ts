@@ -115,7 +115,7 @@ function prepareSchema(db: DatabaseSync, places: DatabasePaths): void {
   upgradeCounts(db);
 }
 
-/** Every table there is in a journal of this version; whoever wrote a commit that names others had them all. */
+/** Every table of a journal of this version; a writer whose commit names others had them all. */
 const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
 
 /** Tables that are gone, and triggers and views, which a journal has none of. */

@@ -35,7 +35,7 @@ export const journalOperations = defineOperations(journalWords, {
           items: z.array(foundEntry).readonly(),
           /** Where to ask on from; null when there is nothing older. */
           next: s.countSchema.nullable(),
-          /** So many of the newest entries are not looked through yet: ask again. */
+          /** Number of the newest entries that are not searched yet: ask again. */
           behind: s.countSchema,
         })
         .readonly(),

@@ -68,8 +68,8 @@ export const scheduleOperations = defineOperations(scheduleWords, {
       state: z.enum(states).exactOptional(),
       /** In its name. */
       text: z.string().max(100).exactOptional(),
-      /** `need`: those that have stopped, and those that fail, before the others. */
-      order: z.enum(["name", "need"]).default("name"),
+      /** `need`: those that have stopped, and those that fail, before the others. `due`: those that are due next first. */
+      order: z.enum(["name", "need", "due"]).default("name"),
     }),
     answers: as(pageOf(scheduleView)),
   },

@@ -15,7 +15,7 @@ const told = z
     ignored: s.countSchema,
     /** Signed as they have to be, and not taken all the same. */
     refused: s.countSchema,
-    /** Whoever sent them does not know the secret. */
+    /** Their senders do not know the secret. */
     unsigned: s.countSchema,
     unsignedAt: s.millisSchema.nullable(),
   })

@@ -7,13 +7,15 @@ import { workWords } from "../words/work.ts";
 export const workOperations = defineOperations(workWords, {
   breakers: { query: z.strictObject(paged), answers: as(pageOf(s.breakerView)) },
   setBreaker: {
-    body: z.strictObject({
-      breaker: z.string().min(1).max(200),
-      to: s.breakerState,
-      forMs: z.int().min(1).exactOptional(),
-      reason: s.requiredReason,
-      anyway: z.boolean().default(false),
-    }),
+    body: z
+      .strictObject({
+        breaker: z.string().min(1).max(200),
+        to: s.breakerState,
+        forMs: z.int().min(1).exactOptional(),
+        reason: s.requiredReason,
+        anyway: z.boolean().default(false),
+      })
+      .refine(({ to, forMs }) => forMs === undefined || to === "open", { path: ["forMs"], error: "is for an open breaker" }),
     answers: as(s.breakerView),
   },
   halts: { query: z.strictObject(paged), answers: as(pageOf(s.standingHalt)) },

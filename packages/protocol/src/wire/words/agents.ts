@@ -5,11 +5,20 @@ export const agentWords = tagged("agents", {
   agents: get({
     path: "/agents",
     act: { kind: "list", on: "listing" },
+    inCommand: "agents list",
     summary: "List the agents that the caller may see, by name.",
   }),
   agent: get({
     path: "/agents/{agent}",
+    slash: [
+      {
+        command: "tools",
+        summary: "list an agent's tools",
+        args: [{ value: "AGENT", field: "agent", as: "agent", help: "which agent; the addressed one if left out" }],
+      },
+    ],
     act: { kind: "observe", on: "agent" },
+    inCommand: "agents show",
     summary: "Show one agent as it is defined: instructions, model, tools, limits.",
   }),
   agentStatus: get({
@@ -25,6 +34,7 @@ export const agentWords = tagged("agents", {
   execute: post({
     path: "/agents/{agent}/execute",
     act: { kind: "run", on: "agent" },
+    inCommand: "run",
     summary: "Run one turn of an agent; returns its result, or that it waits for a person.",
   }),
   uiChat: ask({

@@ -49,6 +49,9 @@ export {
   type Method,
   type OperationAct,
   type OperationWords,
+  type SlashField,
   type SlashWords,
+  type ToolField,
+  type ToolShown,
   type ToolWords,
 } from "./words.ts";

@@ -4,7 +4,9 @@ import { get, tagged } from "./words.ts";
 export const journalWords = tagged("journal", {
   verify: get({
     path: "/journal/verify",
+    slash: [{ command: "verify", summary: "prove that nobody changed the journal", notes: ["As `orgate journal verify`."] }],
     act: { kind: "read-journal", on: "project" },
+    inCommand: "journal verify",
     summary: "Verify every hash, chain and seal of the journal.",
   }),
   verifying: get({
@@ -44,6 +46,7 @@ export const journalWords = tagged("journal", {
   export: get({
     path: "/journal/export",
     act: { kind: "read-journal", on: "project" },
+    inCommand: "journal export",
     summary: "Export the journal, or one session with its proof, as lines of JSON.",
   }),
 });

@@ -9,7 +9,35 @@ const TURN_EXITS = "Exits 0 when the turn completed, 3 when it waits for a perso
 export const scheduleWords = tagged("schedules", {
   schedules: get({
     path: "/schedules",
-    slash: { command: "cron", verb: "list" },
+    slash: [
+      {
+        command: "cron",
+        verb: "list",
+        summary: "list, pause, run and remove schedules",
+        notes: ["As `orgate schedules`. `orgate up` fires them; `run` fires one now."],
+      },
+    ],
+    tool: {
+      name: "list_schedules",
+      about:
+        "Schedules, next due first: each with its state, times and agent, whom it runs for, when it is due next and how the last firing ended.",
+      fields: { most: { kind: "count", most: 50, default: 20, field: "limit" } },
+      fixed: { order: "due" },
+      isOwnWords: true,
+      shows: {
+        list: "schedules",
+        fields: {
+          schedule: "schedule",
+          state: "state",
+          when: { from: "spec", as: "times" },
+          agent: "spec.agent",
+          for: "spec.owner",
+          next: { from: "nextAt", as: "due" },
+          last: { from: "last", as: "firing" },
+          failures: "failures",
+        },
+      },
+    },
     act: { kind: "list", on: "listing" },
     summary: "List schedules: when they fire, as whom, when next, how the last firing ended.",
     cli: {
@@ -20,7 +48,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   schedule: get({
     path: "/schedules/{schedule}",
-    slash: { command: "cron", verb: "show", args: [SCHEDULE] },
+    slash: [{ command: "cron", verb: "show", args: [SCHEDULE] }],
     act: { kind: "observe", on: "schedule" },
     summary: "Show one schedule.",
     cli: {
@@ -61,7 +89,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   pauseSchedule: post({
     path: "/schedules/{schedule}/pause",
-    slash: { command: "cron", verb: "pause", args: [SCHEDULE, SLASH_REASON] },
+    slash: [{ command: "cron", verb: "pause", args: [SCHEDULE, SLASH_REASON] }],
     act: { kind: "edit-schedule", on: "schedule" },
     summary: "Pause a schedule, in every process, until it is resumed.",
     cli: {
@@ -74,7 +102,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   resumeSchedule: post({
     path: "/schedules/{schedule}/resume",
-    slash: { command: "cron", verb: "resume", args: [SCHEDULE, SLASH_REASON] },
+    slash: [{ command: "cron", verb: "resume", args: [SCHEDULE, SLASH_REASON] }],
     act: { kind: "edit-schedule", on: "schedule" },
     summary: "Resume a schedule that was paused, or that stopped after failures.",
     cli: {
@@ -87,7 +115,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   removeSchedule: post({
     path: "/schedules/{schedule}/remove",
-    slash: { command: "cron", verb: "remove", args: [SCHEDULE, SLASH_REASON] },
+    slash: [{ command: "cron", verb: "remove", args: [SCHEDULE, SLASH_REASON] }],
     act: { kind: "edit-schedule", on: "schedule" },
     summary: "Remove a schedule that a person added.",
     cli: {
@@ -100,7 +128,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   runSchedule: post({
     path: "/schedules/{schedule}/run",
-    slash: { command: "cron", verb: "run", args: [SCHEDULE] },
+    slash: [{ command: "cron", verb: "run", args: [SCHEDULE] }],
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     summary: "Fire a schedule now, beside its times; returns the session.",
@@ -114,7 +142,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   retrySchedule: post({
     path: "/schedules/{schedule}/retry",
-    slash: { command: "cron", verb: "retry", args: [SCHEDULE] },
+    slash: [{ command: "cron", verb: "retry", args: [SCHEDULE] }],
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     summary: "Retry a failed firing: the one of that due time, or the latest; returns the session.",
@@ -129,7 +157,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   scheduleHistory: get({
     path: "/schedules/{schedule}/history",
-    slash: { command: "cron", verb: "history", args: [SCHEDULE] },
+    slash: [{ command: "cron", verb: "history", args: [SCHEDULE] }],
     act: { kind: "observe", on: "schedule" },
     summary: "List what happened to a schedule, newest first: fired, skipped, ended, paused, by whom.",
     cli: {
@@ -141,7 +169,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   scheduleNext: get({
     path: "/schedules/{schedule}/next",
-    slash: { command: "cron", verb: "next", args: [SCHEDULE] },
+    slash: [{ command: "cron", verb: "next", args: [SCHEDULE] }],
     act: { kind: "observe", on: "schedule" },
     summary: "List the next due times of a schedule.",
     cli: {

@@ -51,8 +51,11 @@ export type CliField = Readonly<{
   help: string;
   /** The field of the operation's input; an option fills the field of its own name unless this says otherwise. */
   field?: string;
-  /** How text becomes the field's value. `text` unless given; `flag` takes no value. */
-  as?: "text" | "number" | "time" | "duration" | "flag";
+  /**
+   * How text becomes the field's value. `text` unless given; `flag` takes no value. `session`: an id of a session, the caller's own id for it, or enough of
+   * the id's beginning or end.
+   */
+  as?: "text" | "number" | "time" | "duration" | "flag" | "session";
   choices?: readonly string[];
   required?: boolean;
   /** The text that counts if the option is left out, where that differs from the schema's own default. */
@@ -68,13 +71,62 @@ export type CliWords = Readonly<{
   /** Positional arguments, in order. */
   args?: readonly CliField[];
   options?: Readonly<Record<string, CliField>>;
+  /** Fields that this command always fills alike. */
+  fixed?: Readonly<Record<string, string | number | boolean>>;
   notes?: readonly string[];
   examples: readonly string[];
 }>;
-/** How an operation looks in the shell: `/cron pause NAME` has the command `cron`, the verb `pause` and the argument `NAME`. */
-export type SlashWords = Readonly<{ command: string; verb?: string; args?: readonly CliField[] }>;
+/**
+ * One argument of a slash command, and the fields of the input that it fills. A value such as `all | agent NAME` names the forms that it can have.
+ * `as` says how words become fields: `text` unless given.
+ * `scope`: `all`, `agent NAME` or `tool NAME`. `agent-scope`: the name of an agent. `agent`: the addressed one if left out. `session`: an id, a name or a
+ * part of either; the conversation's if left out. `conversation`: the session of the conversation, without a word. `call`: the short name of a call whose
+ * outcome is unknown; fills `session` and `call`. `flag`: true if its value is written.
+ */
+export type SlashField = Omit<CliField, "as" | "default"> &
+  Readonly<{ as?: "text" | "number" | "scope" | "agent-scope" | "agent" | "session" | "conversation" | "call" | "flag" }>;
+/**
+ * How an operation looks in the shell: `/cron pause NAME` has the command `cron`, the verb `pause` and the argument `NAME`. The verb `list` is meant where
+ * none is written.
+ */
+export type SlashWords = Readonly<{
+  command: string;
+  verb?: string;
+  /** The line of `/help`, where it says something else than the operation's summary. */
+  summary?: string;
+  /** Further lines of its help. */
+  notes?: readonly string[];
+  args?: readonly SlashField[];
+  /** Fields of the input that nobody types. */
+  fixed?: Readonly<Record<string, string | number | boolean>>;
+  /** The fields of a list's items that a table shows, where the shell has no view of its own. */
+  columns?: readonly string[];
+}>;
+/** One field that the coordinator's model may give, and the field of the operation's input that it fills: the one of its own name unless `field` says otherwise. */
+export type ToolField = Readonly<{ about?: string; isOptional?: boolean; field?: string }> &
+  Readonly<
+    | { kind: "name"; longest?: number }
+    | { kind: "text"; longest: number; default?: string }
+    | { kind: "choice"; choices: readonly string[]; default?: string }
+    /** `times`: how much larger the input's own unit is counted; 60,000 for minutes that become milliseconds. */
+    | { kind: "count"; most: number; default?: number; times?: number }
+  >;
+/** One field of what the model gets: where it is in the result (`principal.id`), and how it is written. */
+export type ToolShown = string | Readonly<{ from: string; as: "ago" | "time" | "due" | "firing" | "times" }>;
 /** How an operation looks to the coordinator's model. */
-export type ToolWords = Readonly<{ name: string; about: string }>;
+export type ToolWords = Readonly<{
+  name: string;
+  about: string;
+  fields?: Readonly<Record<string, ToolField>>;
+  /** Fields of the input that the model has no part in. */
+  fixed?: Readonly<Record<string, string | number | boolean>>;
+  /** The resource that policies see: its type, and the field that has its id. */
+  resource?: Readonly<{ type: string; field: string }>;
+  /** True if the runtime alone makes every word of the result; otherwise the result is labelled as untrusted. */
+  isOwnWords?: boolean;
+  /** The part of the result that the model gets, where no projection of the server says it: of a list, the name of the list and the fields of each item. */
+  shows?: Readonly<{ list: string; fields: Readonly<Record<string, ToolShown>> }>;
+}>;
 
 export type OperationWords = Readonly<{
   method: Method;
@@ -90,7 +142,11 @@ export type OperationWords = Readonly<{
   /** The reason why only a connection to a server can use it; commands, slash commands and tools then cannot. */
   onlyConnected?: string;
   cli?: CliWords;
-  slash?: SlashWords;
+  /** Further commands of the same operation, such as one that fixes some of its fields. */
+  alsoCli?: readonly CliWords[];
+  /** A command that does this and more, written by hand: it waits, asks, or works where the project does not load. */
+  inCommand?: string;
+  slash?: readonly SlashWords[];
   tool?: ToolWords;
 }>;
 

@@ -28,7 +28,7 @@ export const NO_HISTORY: History = { lines: [], add: () => {} };
 
 const MOST_LINES = 1_000;
 const MOST_CHARS = 8_000;
-/** A file that is longer is set aside at the next start; the one that was set aside before goes. */
+/** A longer file is rotated at the next start; the one rotated before goes. */
 const MOST_BYTES = 512 * 1024;
 const STALE_MS = 60_000;
 
@@ -38,7 +38,7 @@ export const HOLDS_SECRET = /^\/secrets?\s+\S+\s+\S+\s+\S|^\/attach\s+\S+(?:@|\s
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /**
- * S-6 a file of one's own, by no link: a project that was cloned may bring a `.orgate` of its own, and what is typed is not written wherever that points, nor
+ * S-6 a regular file in the person's own folder, by no link: a project that was cloned may bring a `.orgate` of its own, and what is typed is not written wherever that points, nor
  * is whatever lies there read.
  */
 function opened<T>(file: string, flags: number, work: (fd: number) => T): T | null {
@@ -89,7 +89,7 @@ function linesIn(file: string): readonly string[] {
   });
 }
 
-/** By one shell at a time: two would take it for full, and the second would throw away what the first has set aside. */
+/** By one shell at a time: two would take it for full, and the second would throw away the file that the first has rotated. */
 function setAside(file: string): void {
   const isFull = (): boolean => (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES;
   if (!isFull()) return;

@@ -18,7 +18,7 @@ import { readCases } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { loadProject } from "../../../project/load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { optionsFor } from "../policies/policy.ts";
+import { toPolicyOptions } from "../policies/policy.ts";
 import { hasRun, projectOf } from "../project/project.ts";
 
 export const diffAgents: RunCommand = async (given, screen) => {
@@ -56,7 +56,7 @@ export function tellDifferences(screen: Screen, found: AgentDifferences, between
 
 async function sideOf(config: Config, given: Given): Promise<DiffSide> {
   const agents = (await loadProject(config, { env: given.env })).agents.map(({ agent }) => agent);
-  const options = optionsFor(config, agents);
+  const options = toPolicyOptions(config, agents);
   return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
 }
 
@@ -70,7 +70,7 @@ export async function pastOf(config: Config): ReturnType<typeof readPastRequests
   }
 }
 
-/** Y-14 what a limit, a label or a rule says is told as it is written: what follows from it may be nothing that was tried. */
+/** Y-14 a limit, a label or a rule is printed as it is written: its effect may show in no request that was tried. */
 function tellRewritten(screen: Screen, rewritten: readonly RewrittenPolicy[]): void {
   if (rewritten.length === 0) return;
   screen.line(screen.paint("strong", "reads otherwise"));

@@ -1,4 +1,4 @@
-/** Y-5 `.symbi` files in their one layout: in place, or only looked at with `--check`. A file that cannot be read is told, and not touched. */
+/** Y-5 Formats `.symbi` files: in place, or checks only with `--check`. A file that cannot be read is reported and not touched. */
 import { chmodSync, existsSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { FaultError } from "@orgate/core";

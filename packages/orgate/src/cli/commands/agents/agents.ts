@@ -13,7 +13,7 @@ import type { AgentAbout, ProjectAgent, ProjectProblem } from "../../../project/
 import { type LoadedProject, loadProject } from "../../../project/load.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
-import { optionsFor, printProblem } from "../policies/policy.ts";
+import { printProblem, toPolicyOptions } from "../policies/policy.ts";
 import { projectOf } from "../project/project.ts";
 
 /** Every agent, whichever way it is written, with where it stands. */
@@ -188,7 +188,7 @@ async function problemsIn(given: Given): Promise<Validated> {
     const names = agents.map(({ agent }) => agent.name);
     problems.push(...agents.flatMap((one) => lacking(one, unread.agents ? null : names, config.root)), ...declaredWrong(config, loaded));
     const { report } = tryLoadFolder({
-      ...optionsFor(
+      ...toPolicyOptions(
         config,
         agents.map(({ agent }) => agent),
       ),

@@ -263,7 +263,7 @@ function checkDigest(given: Given, now: Catalogue): void {
   throw new FaultError({
     kind: "usage",
     detail: `what it offers has the digest ${digest}, not ${wanted}`,
-    hint: "it is not what you looked at: look again",
+    hint: "it has changed since you looked: look again",
   });
 }
 

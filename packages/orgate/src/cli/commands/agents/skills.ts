@@ -113,7 +113,7 @@ export const showSkill: RunCommand = async (given, screen) => {
     field("description", one.description);
     field("license", one.about?.license ?? null);
     field("compatibility", one.about?.compatibility ?? null);
-    field("allowed-tools", one.about?.allowedTools == null ? null : `${one.about.allowedTools} (told, not used: policies permit)`);
+    field("allowed-tools", one.about?.allowedTools == null ? null : `${one.about.allowedTools} (shown, not used: policies decide)`);
     for (const [key, value] of Object.entries(one.about?.metadata ?? {})) field(key, value);
     field("tools", one.tools.join(", ") || null);
     for (const { path, bytes, offered } of one.files) field("file", `${path} (${bytes} bytes${offered ? "" : "; not text, not offered"})`);
@@ -128,6 +128,6 @@ const textsOf = ({ skill }: ProjectSkill) => ({
   description: skill?.description ?? null,
   instructions: skill?.instructions ?? null,
   tools: skill?.tools.map((tool) => tool.name) ?? [],
-  /** Of its files: trust covers them, so whoever gives it reads them too. */
+  /** Of its files: trust covers them, so a person who gives trust reads them too. */
   texts: skill?.files ?? {},
 });

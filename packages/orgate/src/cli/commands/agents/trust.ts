@@ -88,7 +88,7 @@ export const addTrust: RunCommand = async (given, screen) => {
     throw new FaultError({
       kind: "usage",
       detail: `\`${subject}\` has the digest ${candidate.digest}, not ${wanted}`,
-      hint: "it is not what you looked at: look again",
+      hint: "it has changed since you looked: look again",
     });
   const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `trust \`${subject}\`` });
   await writingProject(config, async (place) => {

@@ -74,7 +74,7 @@ function answer(given: Given, screen: Screen, said: (view: ApprovalRequestView) 
     const quorum = still === undefined ? null : findQuorum(still.asks, still.votes);
     const code = tellSent(given, screen, look, { sent, more: { quorum } });
     const voted = quorum === null ? null : quorumText(quorum);
-    if (voted === null || sent.became.kind === "pending") return code;
+    if (voted === null || sent.entry === null) return code;
     if (!given.json) screen.line(screen.paint("warn", voted));
     return EXIT.waiting; // Q-8 the vote counts, and the call still waits for people
   });

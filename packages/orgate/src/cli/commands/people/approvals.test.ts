@@ -96,13 +96,18 @@ describe("one question", () => {
 
     await expectRefusals(desk, [
       [["approvals", "revoke", grant?.grant ?? ""], 2, "--reason is missing"],
-      [["approvals", "revoke", "g_none", "--reason", "x", "--as", "ana"], 2, "there is no grant `g_none`"],
-      [["approvals", "revoke", grant?.grant ?? "", "--reason", "x", "--as", "eve"], 1, "`eve` may not revoke it"],
+      [["approvals", "revoke", "g_none", "--reason", "x", "--as", "ana"], 2, "no grant `g_none` is in force"],
+      [["approvals", "revoke", grant?.grant ?? "", "--reason", "x", "--as", "eve"], 1, `\`eve\` may not revoke grant ${grant?.grant}`],
     ]);
-    expect(await desk.json("approvals", "revoke", grant?.grant ?? "", "--reason", "over", "--as", "ben")).toMatchObject({ by: "ben" });
+    expect(await desk.json("approvals", "revoke", grant?.grant ?? "", "--reason", "over", "--as", "ben")).toEqual(grant);
+    expect((await desk.orgate("journal", "show", "grants")).stdout).toMatch(
+      /grant\.revoked .*"by":\{"id":"ben","kind":"user"\}.*"reason":"over"/,
+    );
     expect((await desk.orgate("approvals", "grants")).stdout).toBe("no answer is remembered\n");
     expect((await desk.orgate("run", "clerk", "--input", "pay", "--session", q.session, "--as", "eve")).code).toBe(3);
-    await expectRefusals(desk, [[["approvals", "revoke", grant?.grant ?? "", "--reason", "x", "--as", "ana"], 2, "is revoked already"]]);
+    await expectRefusals(desk, [
+      [["approvals", "revoke", grant?.grant ?? "", "--reason", "x", "--as", "ana"], 2, "it was revoked, or has ended"],
+    ]);
   }, 60_000); // many processes, one after the other
 
   test("Q-25 edited arguments are checked, shown, and are what runs", async () => {
@@ -206,7 +211,11 @@ test("Q-23 an answer to a request that is not open any more says who answered it
     2,
     "Ben denied it: not today. The call did not run.",
   );
-  expectRefusal(await desk.orgate("approvals", "show", "a_nothing"), 2, "there is no open question `a_nothing`, nor an answered one");
+  expectRefusal(
+    await desk.orgate("approvals", "show", "a_nothing"),
+    2,
+    "there is no open approval request `a_nothing`, nor an answered one",
+  );
 }, 60_000); // many commands, one after the other
 
 test("Q-25 watch shows what waits, then each new question as it is asked, and ends with Ctrl-C", async () => {

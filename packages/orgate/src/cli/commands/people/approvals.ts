@@ -9,73 +9,13 @@ import { type ApprovalId, approvalId, FaultError, type Millis, principalName } f
 import { eachRow, type ListedApproval } from "@orgate/core/journal";
 import { onAbort } from "@orgate/core/vocab";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
-import {
-  ageText,
-  bell,
-  type Cell,
-  EXIT,
-  folded,
-  type Given,
-  type RunCommand,
-  type Screen,
-  shorten,
-  table,
-  visible,
-} from "@orgate/shell/terminal";
+import { ageText, bell, EXIT, folded, type Given, type RunCommand, type Screen, visible } from "@orgate/shell/terminal";
 import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { looking, lookingIfAny, positive } from "../project/project.ts";
+import { looking } from "../project/project.ts";
 import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
-
-export const listApprovals: RunCommand = async (given, screen) => {
-  const most = positive(given.text("limit") ?? "100", "--limit");
-  const found = await lookingIfAny<readonly ListedApproval[]>(
-    given,
-    (look) => look.journal.questions({ after: 0, most: most + 1 }),
-    () => [],
-  );
-  const now = NODE.clock.now();
-  const open = found.slice(0, most);
-  if (given.json) {
-    screen.line(JSON.stringify(open.map((q) => asJson(q, now))));
-    return EXIT.success;
-  }
-  if (open.length === 0) screen.line("nothing waits for an answer");
-  else {
-    const voted = open.some(({ asks }) => asks.some(({ terms }) => terms.quorum > 1));
-    for (const line of table(headOf(voted), open.map(rowOf(now, voted)), screen.paint)) screen.line(line);
-  }
-  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --limit N shows more`));
-  if (open.length > 0)
-    screen.line(screen.paint("dim", "`orgate approvals show ID` shows all of one; `approve`, `edit`, `deny` and `withdraw` answer it"));
-  return EXIT.success;
-};
-
-const asJson = (q: ListedApproval, now: Millis) => ({ ...q, expired: isExpired(q, now) });
-
-const headOf = (voted: boolean) => ["id", "agent", "wants", "question", "of", ...(voted ? ["yes"] : []), "expires", "asked", "session"];
-const WIDE = 60;
-const rowOf =
-  (now: Millis, voted: boolean) =>
-  (q: ListedApproval): readonly Cell[] => [
-    q.approval,
-    q.agent,
-    shorten(wants(q), WIDE),
-    shorten(q.asks.map((a) => visible(a.question)).join(" / "), WIDE),
-    [...new Set(q.asks.flatMap((a) => a.terms.approvers))].join(", ") || "who may approve",
-    ...(voted ? [quorumCell(q)] : []),
-    isExpired(q, now) ? { text: "expired", tone: "bad" } : q.expiresAt === null ? "-" : `in ${ageText(q.expiresAt - now)}`,
-    `${ageText(now - q.askedAt)} ago`,
-    q.session,
-  ];
-/** Q-8 */
-function quorumCell({ asks, votes }: Pick<ListedApproval, "asks" | "votes">): string {
-  const { needed, given } = findQuorum(asks, votes);
-  return needed <= 1 ? "-" : `${given.length} of ${needed}${given.length === 0 ? "" : `: ${given.join(", ")}`}`;
-}
-const wants = ({ tool, resource }: Pick<ListedApproval, "tool" | "resource">): string =>
-  `${visible(tool)}${resource === null ? "" : ` ${resourceText(resource)}`}`;
+import { wantsText, withExpiry } from "./approvals-list.ts";
 
 // one
 
@@ -104,7 +44,7 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   if (view !== null) return { kind: "open", ...view };
   const closed = await closedRequest(look, given, one?.approval ?? text);
   if (closed === null)
-    throw usage(`there is no open question \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
+    throw usage(`there is no open approval request \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
   return { kind: "closed", ...closed };
 }
 
@@ -227,13 +167,13 @@ async function follow(
 function told(given: Given, screen: Screen, q: ListedApproval, isNew: boolean): void {
   const now = NODE.clock.now();
   if (given.json) {
-    screen.line(JSON.stringify(asJson(q, now)));
+    screen.line(JSON.stringify(withExpiry(q, now)));
     return;
   }
   const question = q.asks.map((a) => visible(a.question)).join(" / ");
   const left = isExpired(q, now) ? ", expired" : q.expiresAt === null ? "" : `, ${ageText(q.expiresAt - now)} left`;
   screen.line(
-    `${isNew ? bell(screen) : ""}${screen.paint("warn", "?")} ${screen.paint("strong", q.approval)} ${visible(q.agent)} wants ${wants(q)}: ${question}${left}`,
+    `${isNew ? bell(screen) : ""}${screen.paint("warn", "?")} ${screen.paint("strong", q.approval)} ${visible(q.agent)} wants ${wantsText(q)}: ${question}${left}`,
   );
 }
 

@@ -66,14 +66,18 @@ test("F-9 a breaker that opened in one process is listed, holds in the next, and
     [["breakers", "reset", "tool:fetch", "--reason", "x", "--as", "eve"], 1, "`eve` may not set breaker tool:fetch"],
     [["breakers", "set", "fetch", "open", "--reason", "x", "--as", "ana"], 2, "`fetch` is no breaker"],
     [["breakers", "set", "tool:fetch", "broken", "--reason", "x", "--as", "ana"], 2, "broken"],
-    [["breakers", "set", "tool:fetch", "closed", "--for", "8h", "--reason", "x", "--as", "ana"], 2, "--for is for an open breaker"],
-    [["breakers", "set", "tool:fetch", "open", "--for", "soon", "--reason", "x", "--as", "ana"], 2, "`soon` is no time"],
+    [["breakers", "set", "tool:fetch", "closed", "--for", "8h", "--reason", "x", "--as", "ana"], 2, "--for: is for an open breaker"],
+    [["breakers", "set", "tool:fetch", "open", "--for", "soon", "--reason", "x", "--as", "ana"], 2, "--for is `soon`"],
   ]);
   expect(await desk.json("breakers", "reset", "tool:fetch", "--reason", "it is up", "--as", "ana")).toEqual({
     breaker: "tool:fetch",
     state: "closed",
-    by: "ana",
+    by: { kind: "user", id: "ana" },
     reason: "it is up",
+    at: expect.any(Number),
+    until: null,
+    failures: 0,
+    written: "closed",
   });
   expect((await run(desk, "once")).output).toContain("fetched");
   const set = await desk.orgate("breakers", "set", "tool:fetch", "open", "--for", "10m", "--reason", "maintenance", "--as", "ana");

@@ -1,4 +1,4 @@
-/** Calls that failed and were set aside: listed without reading a session, shown whole, seen to. */
+/** Dead letters: listed without reading a session, shown whole, dismissed. */
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
 import { resourceText } from "@orgate/protocol/view";
@@ -7,26 +7,17 @@ import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { deskOf, looking, lookingIfAny, personOf, positive } from "../project/project.ts";
+import type { OperationView } from "../../operations/run.ts";
+import { deskOf, looking, personOf } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";
 
-export const listDeadLetters: RunCommand = async (given, screen) => {
-  const most = positive(given.text("limit") ?? "100", "--limit");
-  const found = await lookingIfAny(
-    given,
-    (look) => look.journal.deadLetters({ after: 0, most: most + 1 }),
-    () => [],
-  );
-  const shown = found.slice(0, most);
-  if (given.json) {
-    screen.line(JSON.stringify(shown));
-    return EXIT.success;
-  }
-  if (shown.length === 0) screen.line("nothing was set aside");
-  else for (const line of table(HEAD, shown.map(rowOf(NODE.clock.now())), screen.paint)) screen.line(line);
-  if (found.length > most) screen.line(screen.paint("warn", `there are more than these ${most}: --limit N shows more`));
-  return EXIT.success;
+export const listDeadLetters: OperationView<"deadLetters"> = {
+  print: ({ items, next }, { screen }) => {
+    if (items.length === 0) screen.line("nothing was set aside");
+    else for (const line of table(HEAD, items.map(rowOf(NODE.clock.now())), screen.paint)) screen.line(line);
+    if (next !== null) screen.line(screen.paint("warn", `there are more than these ${items.length}: --limit N shows more`));
+  },
 };
 
 const HEAD = ["call", "agent", "wanted", "failed with", "set aside"];

@@ -6,23 +6,22 @@
  *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
  */
 
-import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { isFault, isSessionStream, principalName, type SessionId } from "@orgate/core";
+import { isSessionStream, principalName, type SessionId } from "@orgate/core";
 import { eachPage, type Journal, type Position, type SessionSummary, type WrittenEntry } from "@orgate/core/journal";
 import { errorMessage } from "@orgate/core/vocab";
+import type { OperationOutput } from "@orgate/protocol";
 import type { Screen } from "@orgate/shell/terminal";
-import { ageText, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
+import { ageText, type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
-import { findProject } from "../../../config/project-toml.ts";
-import { haltWork, readOrdersInForce, resumeWork } from "../../../runtime/people/approvals.ts";
+import { assertMayAct, haltWork, resumeWork } from "../../../runtime/people/approvals.ts";
 import { refuseUnknownScope } from "../../../runtime/people/halt-scope.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
-import { hasJournal } from "../../../store/journal.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { type CommandProject, certified, deskOf, hasRun, personOf, projectOf, tell, writingProject } from "../project/project.ts";
+import { configIfAny } from "../../operations/read-store.ts";
+import type { OperationView } from "../../operations/run.ts";
+import { type CommandProject, certified, deskOf, personOf, projectOf, tell, writingProject } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
 function scopeOf([what = "all", name]: readonly string[]): string {
@@ -37,20 +36,22 @@ function scopeOf([what = "all", name]: readonly string[]): string {
 
 type Ordered = Readonly<{ place: OpenProjectStore; scope: string; reason: string; person: Person }>;
 
-type Opened<D> = Readonly<{ desk: D; config: Pick<Config, "journal"> }>;
+/** `gate` is null where the policies do not load: then nothing is decided. */
+type Opened<D> = Readonly<{ desk: D; config: Pick<Config, "journal">; gate: CommandProject["gate"] | null }>;
+type Ordering<D> = Readonly<{
+  what: string;
+  hint: string;
+  open(given: Given): Promise<Opened<D>>;
+  order(desk: D, at: Ordered): Promise<number>;
+}>;
 
-async function ordering<D>(
-  given: Given,
-  screen: Screen,
-  hint: string,
-  open: (given: Given) => Promise<Opened<D>>,
-  order: (desk: D, at: Ordered) => Promise<number>,
-): Promise<number> {
+async function ordering<D>(given: Given, screen: Screen, { what, hint, open, order }: Ordering<D>): Promise<number> {
   const scope = scopeOf(given.args);
   const reason = given.text("reason");
   if (reason === null || reason.trim() === "") throw usage("--reason is missing", hint);
-  const { desk, config } = await open(given);
+  const { desk, config, gate } = await open(given);
   const person = personOf(given, screen);
+  if (gate !== null) assertMayAct(gate, person, { kind: "halt", scope }, what.replace("SCOPE", scope)); // before anything is recorded, their key included
   return writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     return order(desk, { place, scope, reason, person });
@@ -59,7 +60,8 @@ async function ordering<D>(
 
 async function deskIn(given: Given): Promise<Opened<CommandProject>> {
   const config = projectOf(given);
-  return { desk: await deskOf(config, given.env), config };
+  const desk = await deskOf(config, given.env);
+  return { desk, config, gate: desk.gate };
 }
 
 type DeskOrNot = Readonly<{ desk: CommandProject; undecided: null } | { desk: null; undecided: string }>;
@@ -67,34 +69,21 @@ type DeskOrNot = Readonly<{ desk: CommandProject; undecided: null } | { desk: nu
 /** The kill switch must work when the project does not: what keeps it from being decided is told, and keeps nobody from halting. */
 async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
   const config = configIfAny(given);
-  if ("undecided" in config) return { desk: { desk: null, undecided: config.undecided }, config };
+  if ("undecided" in config) return { desk: { desk: null, undecided: config.undecided }, config, gate: null };
   try {
-    return { desk: { desk: await deskOf(config, given.env), undecided: null }, config };
+    const desk = await deskOf(config, given.env);
+    return { desk: { desk, undecided: null }, config, gate: desk.gate };
   } catch (error) {
-    return { desk: { desk: null, undecided: errorMessage(error) }, config };
-  }
-}
-
-/** Where `orgate.toml` cannot be understood, the journal that lies where journals lie is the project's. */
-function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly<{ undecided: string }>) {
-  try {
-    return projectOf(given);
-  } catch (error) {
-    if (!isFault(error, "file-bad")) throw error;
-    const root = given.project === null ? findProject(given.cwd) : resolve(given.cwd, given.project);
-    const directory = join(root, ".orgate");
-    if (!hasJournal(directory)) throw error;
-    return { journal: { directory, synchronous: "full" }, undecided: `${error.message}; the journal in \`${directory}\` was taken` };
+    return { desk: { desk: null, undecided: errorMessage(error) }, config, gate: null };
   }
 }
 
 export const halt: RunCommand = (given, screen) =>
-  ordering(
-    given,
-    screen,
-    "say why: the agents' turns end with it, and the journal keeps it",
-    deskIfAny,
-    async ({ desk, undecided }, { place, scope, reason, person }) => {
+  ordering(given, screen, {
+    what: "halt SCOPE",
+    hint: "say why: the agents' turns end with it, and the journal keeps it",
+    open: deskIfAny,
+    order: async ({ desk, undecided }, { place, scope, reason, person }) => {
       const before = await place.store.journal.position();
       const unknown = desk === null ? null : refuseUnknownScope(desk.agents, scope, "--anyway");
       if (unknown !== null && !given.flag("anyway")) throw unknown;
@@ -117,27 +106,32 @@ export const halt: RunCommand = (given, screen) =>
         tell(given, screen, `this project has no ${words(scope)}: it is halted all the same, should it come from elsewhere`);
       return EXIT.success;
     },
-  );
+  });
 
 export const liftHalt: RunCommand = (given, screen) =>
-  ordering(given, screen, "say why it may go on: the journal keeps it", deskIn, async ({ gate }, { place, scope, reason, person }) => {
-    await place.orders.refresh();
-    const before = place.orders.now().halts;
-    const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
-    await resumeWork({ place, gate, person }, scope, reason);
-    const left = [...place.orders.now().halts.keys()];
-    const waiting = await toGoOn(place);
-    if (given.json) screen.line(JSON.stringify({ resumed: lifted, left, waiting }));
-    else {
-      screen.line(`${lifted.map((s) => visible(nameOf(s))).join(", ")} may go on`);
-      if (left.length > 0) screen.line(screen.paint("warn", `still halted: ${left.map((s) => visible(nameOf(s))).join(", ")}`));
-      else screen.line(screen.paint("dim", "turns that were halted stay ended: `orgate sessions say` begins another"));
-      if (waiting.length > 0)
-        screen.line(
-          `${count(waiting.length, "session")} can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${waiting.join(", ")}`,
-        );
-    }
-    return EXIT.success;
+  ordering(given, screen, {
+    what: "let SCOPE go on",
+    hint: "say why it may go on: the journal keeps it",
+    open: deskIn,
+    order: async ({ gate }, { place, scope, reason, person }) => {
+      await place.orders.refresh();
+      const before = place.orders.now().halts;
+      const lifted = scope === "all" ? [...before.keys()] : [...before.keys()].filter((s) => s === scope);
+      await resumeWork({ place, gate, person }, scope, reason);
+      const left = [...place.orders.now().halts.keys()];
+      const waiting = await toGoOn(place);
+      if (given.json) screen.line(JSON.stringify({ resumed: lifted, left, waiting }));
+      else {
+        screen.line(`${lifted.map((s) => visible(nameOf(s))).join(", ")} may go on`);
+        if (left.length > 0) screen.line(screen.paint("warn", `still halted: ${left.map((s) => visible(nameOf(s))).join(", ")}`));
+        else screen.line(screen.paint("dim", "turns that were halted stay ended: `orgate sessions say` begins another"));
+        if (waiting.length > 0)
+          screen.line(
+            `${count(waiting.length, "session")} can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${waiting.join(", ")}`,
+          );
+      }
+      return EXIT.success;
+    },
   });
 
 const MOST_TO_NAME = 20;
@@ -147,25 +141,18 @@ async function toGoOn({ store }: OpenProjectStore): Promise<readonly SessionId[]
   return page.map(({ session }) => session).filter((session) => store.holder(session) === null);
 }
 
-export const list: RunCommand = async (given, screen) => {
-  const { directory } = configIfAny(given).journal;
-  const look = hasRun(directory) ? openReadOnlyStore(directory) : null;
-  try {
+export const listHalts: OperationView<"halts"> = {
+  print: ({ items }, { screen }) => {
     const now = NODE.clock.now();
-    const { halts } = look === null ? { halts: [] } : await readOrdersInForce(look.journal, now);
-    if (given.json) screen.line(JSON.stringify(halts));
-    else if (halts.length === 0) screen.line("nothing is halted");
-    else
-      for (const line of table(
-        ["halted", "since", "by", "reason"],
-        halts.map((h) => [{ text: nameOf(h.scope), tone: "bad" }, ageText(now - h.at), principalName(h.by), h.reason]),
-        screen.paint,
-      ))
-        screen.line(line);
-    return EXIT.success;
-  } finally {
-    await look?.close();
-  }
+    const row = (h: OperationOutput<"halt">): readonly (string | Cell)[] => [
+      { text: nameOf(h.scope), tone: "bad" },
+      ageText(now - h.at),
+      principalName(h.by),
+      h.reason,
+    ];
+    if (items.length === 0) screen.line("nothing is halted");
+    else for (const line of table(["halted", "since", "by", "reason"], items.map(row), screen.paint)) screen.line(line);
+  },
 };
 
 const nameOf = (scope: string): string => (scope === "all" ? "all work" : scope.replace(":", " "));

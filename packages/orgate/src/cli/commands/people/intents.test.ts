@@ -58,7 +58,7 @@ describe("wishes", () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ ending: "cancelled", unknowns: [{ tool: "hold" }] });
     const shown = await desk.orgate("sessions", "show", session);
     expect(shown.stdout).toMatch(
-      /outcomes that nobody knows\n {2}\? hold 1\.0 on Tool::hold: cancelled, .*\n {4}entry \d+: started 1 time, action [0-9a-f]{64}/,
+      /unknown outcomes\n {2}\? hold 1\.0 on Tool::hold: cancelled, .*\n {4}entry \d+: started 1 time, action [0-9a-f]{64}/,
     );
     expect((await desk.orgate("journal", "verify")).code).toBe(0);
   });

@@ -18,6 +18,7 @@ import { createNarrator } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
+import { carryOrTakeOver } from "../../../runtime/delivery.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { type AcceptedIntent, sendIntent } from "../../../runtime/people/send-intent.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
@@ -106,6 +107,7 @@ export async function deliverWish(
   wanted: IntentBody,
 ): Promise<SentIntent> {
   await certifyIfNew(given, screen, { look, config, person });
+  const id = NODE.ids.intent();
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
   const runnable = async () => {
@@ -118,30 +120,18 @@ export async function deliverWish(
   const takeOver = async (): Promise<"drove" | "held"> => {
     if (look.holder(session) !== null) return "held";
     const desk = await runnable();
-    try {
-      drove = await withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, (runtime) =>
-        driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
-      );
-      return "drove";
-    } catch (error) {
-      if (isFault(error, "session-held")) return "held";
-      throw error;
-    }
+    drove = await withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, (runtime) =>
+      driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
+    );
+    return "drove";
   };
-  const { became, intent } = await sendIntent({
-    store: look,
-    directory: config.journal.directory,
-    session,
-    wish: wanted,
-    as: person,
-    outside: NODE,
-    waitMs: WAIT_MS,
-    takeOver,
-  });
+  const { journal, inbox } = look;
+  const carrier = carryOrTakeOver({ inbox, directory: config.journal.directory, waitMs: WAIT_MS, takeOver });
+  const { entry, intent } = await sendIntent({ journal, clock: NODE.clock, carrier }, { session, wish: wanted, as: person, id });
   const wasAtRest = before?.state === "idle" || before?.state === "closed";
   const hasTurn = !wasAtRest || (await look.journal.session(session))?.turns !== before.turns;
-  const isOurs = became.kind !== "became" || !(await wasHeldAfter(look.journal, session, became.entry.seq));
-  return { became, intent, drove: hasTurn && isOurs ? drove : null }; // the result of a turn long ended, or that another process drove, is no answer to this
+  const isOurs = entry === null || !(await wasHeldAfter(look.journal, session, entry.seq));
+  return { entry, intent, drove: hasTurn && isOurs ? drove : null }; // the result of a turn long ended, or that another process drove, is no answer to this
 }
 
 /** True when somebody took the session after this entry: then whoever had it before wrote the entry, and not the one who took it up because of it. */
@@ -165,20 +155,20 @@ async function certifyIfNew(
 type ToldIntent = Readonly<{ sent: SentIntent; more?: Readonly<Record<string, unknown>> }>;
 
 export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, { sent, more = {} }: ToldIntent): number {
-  const { became, intent, drove } = sent;
+  const { entry, intent, drove } = sent;
   if (given.json) {
-    const event = became.kind === "became" ? { seq: became.entry.seq, ...became.entry.event } : null;
-    const state = became.kind === "became" ? "taken" : "pending";
+    const event = entry === null ? null : { seq: entry.seq, ...entry.event };
+    const state = entry === null ? "pending" : "taken";
     screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove, ...more }));
-    return drove !== null ? exitOf(drove) : became.kind === "pending" ? EXIT.waiting : EXIT.success;
+    return drove !== null ? exitOf(drove) : entry === null ? EXIT.waiting : EXIT.success;
   }
   if (drove !== null) return printResult(given, screen, { head: look.head(), result: drove });
   for (const line of becameLines(sent)) screen.line(line);
-  return became.kind === "pending" ? EXIT.waiting : EXIT.success;
+  return entry === null ? EXIT.waiting : EXIT.success;
 }
 
 /** What it became, for people. */
-export function becameLines({ became, intent: { id, session } }: SentIntent): readonly string[] {
-  if (became.kind === "pending") return [`sent as ${id}, and not taken yet: whoever holds ${session} will`];
-  return createNarrator()(became.entry).map(({ text }) => `entry ${became.entry.seq} of ${session}: ${text}`);
+export function becameLines({ entry, intent: { id, session } }: SentIntent): readonly string[] {
+  if (entry === null) return [`sent as ${id}, and not taken yet: whoever holds ${session} will`];
+  return createNarrator()(entry).map(({ text }) => `entry ${entry.seq} of ${session}: ${text}`);
 }

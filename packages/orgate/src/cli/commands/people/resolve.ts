@@ -36,10 +36,10 @@ export const resolve: RunCommand = (given, screen) =>
       { look, config, session, agent, person },
       { kind: "resolve", call, as: resolution, note },
     );
-    const taken = sent.became.kind === "became";
+    const taken = sent.entry !== null;
     const { left, asking } = await whatIsLeft(look, session, call, taken);
     const settled = taken && !left.includes(call);
-    const event = sent.became.kind === "became" ? { seq: sent.became.entry.seq, ...sent.became.entry.event } : null;
+    const event = sent.entry === null ? null : { seq: sent.entry.seq, ...sent.entry.event };
     if (given.json)
       screen.line(JSON.stringify({ intent: sent.intent.id, session, state: event === null ? "pending" : "taken", settled, event, left }));
     else {

@@ -5,6 +5,7 @@ import { eachRow, type TrustedValue } from "@orgate/core/journal";
 import { findNearestWord } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { ageText, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
+import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { editTrustedValues } from "../../../runtime/people/trusted-values.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
@@ -68,6 +69,7 @@ async function edit(given: Given, screen: Screen, kind: "known.added" | "known.r
   const sets = setsOf(agents);
   if (kind === "known.added" && SET_NAME.test(set) && !sets.includes(set)) throw noSuchSet(set, sets);
   const person = personOf(given, screen);
+  assertMayAct(gate, person, { kind: "edit-known", set }, `edit the set ${set}`); // before anything is recorded, their key included
   await writingProject(config, async (place) => {
     await certified(given, screen, place, person);
     await editTrustedValues({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);

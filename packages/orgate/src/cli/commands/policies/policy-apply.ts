@@ -9,21 +9,22 @@ import { diffLines, withContext } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
+import { usageFault } from "../../../node/usage-fault.ts";
 import { applyChange, listFileTexts, planChange, readFiles } from "../../../policies/policy-changes.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import { findSet, listAppliableFiles, readSet } from "../../../policies/policy-history.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { certified, looking, personOf, projectOf, writingProject } from "../project/project.ts";
-import { optionsOf, printProblem } from "./policy.ts";
+import { loadPolicyOptions, printProblem } from "./policy.ts";
 
 export const apply: RunCommand = async (given, screen) => {
   const config = projectOf(given);
   if ((given.args[0] === undefined) === (given.text("set") === null))
-    throw usage("it takes either a folder or --set", "`orgate policy apply DIR`, or `orgate policy apply --set DIGEST`");
+    throw usageFault("it takes either a folder or --set", "`orgate policy apply DIR`, or `orgate policy apply --set DIGEST`");
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "" && !given.flag("dry-run"))
-    throw usage("--reason is missing", "say why: `orgate policy history` shows it; --dry-run needs none");
-  const options = await optionsOf(config, given.env);
+    throw usageFault("--reason is missing", "say why: `orgate policy history` shows it; --dry-run needs none");
+  const options = await loadPolicyOptions(config, given.env);
   const candidate = await candidateOf(given, config);
   const person = personOf(given, screen);
   const by: Principal = { kind: "user", id: person.name };
@@ -54,7 +55,7 @@ async function candidateOf(given: Given, config: Config): Promise<ReturnType<typ
       return readFiles(listAppliableFiles(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
     });
   const folder = resolve(given.cwd, dir ?? "");
-  if (folder === config.policies) throw usage("that is the folder of policies itself", "name the folder that is to replace it");
+  if (folder === config.policies) throw usageFault("that is the folder of policies itself", "name the folder that is to replace it");
   const place = { folder, label: basename(folder), within: folder }; // no path of this machine goes into the journal
   return { place, read: readPolicyFolder(place) };
 }
@@ -84,5 +85,3 @@ function told(given: Given, screen: Screen, { changes, filesDigest, set, applied
     );
   return EXIT.success;
 }
-
-const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

@@ -1,7 +1,8 @@
 /** The policies of before: which set was in force since when, what it said, and what two of them decide differently. */
-import { FaultError, isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
+import { isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
 import { countSet, setText } from "@orgate/protocol/view";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
+import { usageFault } from "../../../node/usage-fault.ts";
 import { compareSides, type DiffSide } from "../../../policies/agents-diff.ts";
 import type { SetFile } from "../../../policies/policies.ts";
 import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";
@@ -21,7 +22,7 @@ import {
 import { type PolicyOptions, tryLoadFolder, tryLoadRead } from "../../../policies/policy-load.ts";
 import { pastOf, tellDifferences } from "../agents/agents-diff.ts";
 import { looking, lookingIfAny, positive, projectOf, sessionOf } from "../project/project.ts";
-import { optionsOf } from "./policy.ts";
+import { loadPolicyOptions } from "./policy.ts";
 import { showChanges } from "./policy-apply.ts";
 
 type Look = Parameters<Parameters<typeof looking>[1]>[0];
@@ -81,27 +82,27 @@ async function wantedSet(given: Given, { journal }: Look): Promise<KnownSet> {
   const [digest] = given.args;
   const [at, entry] = [given.text("at"), given.text("entry")];
   if ([digest, at ?? undefined, entry ?? undefined].filter((one) => one !== undefined).length > 1)
-    throw usage("it takes one of a digest, --at and --entry", "`orgate policy show --help` shows examples");
+    throw usageFault("it takes one of a digest, --at and --entry", "`orgate policy show --help` shows examples");
   if (digest !== undefined) return findSet(journal, digest);
   if (entry === null) return findSetAt(journal, at === null ? millis(Number.MAX_SAFE_INTEGER) : timeOf(at));
   const { stream, place } = entryOf(entry);
   const session = isSessionStream(stream) ? (await sessionOf(journal, stream)).session : null;
-  if (session === null) throw usage(`\`${stream}\` is no session`, "decisions stand in sessions: --entry s_0mh3k2:12");
+  if (session === null) throw usageFault(`\`${stream}\` is no session`, "decisions stand in sessions: --entry s_0mh3k2:12");
   const isThere = (await journal.read(session, seq(place - 1), 1)).length === 1;
   const named = isThere ? await findSetDigestAt(journal, session, seq(place)) : null;
-  if (named === null) throw usage(`session \`${session}\` has no entry ${place}`, "`orgate sessions show` tells how long it is");
+  if (named === null) throw usageFault(`session \`${session}\` has no entry ${place}`, "`orgate sessions show` tells how long it is");
   return findSet(journal, named.digest, named.at);
 }
 
 function entryOf(text: string): { readonly stream: StreamId; readonly place: number } {
   const [, stream, place] = /^(.+)[:#]([1-9]\d{0,9})$/.exec(text) ?? [];
-  if (stream === undefined) throw usage(`--entry is \`${text}\``, "write the session and the entry's number: s_0mh3k2:12");
+  if (stream === undefined) throw usageFault(`--entry is \`${text}\``, "write the session and the entry's number: s_0mh3k2:12");
   return { stream: streamId(stream), place: Number(place) };
 }
 
 function timeOf(text: string): Millis {
   const at = Date.parse(text);
-  if (Number.isNaN(at)) throw usage(`--at is \`${text}\``, "write a date or a time: 2026-03-01, 2026-03-01T12:00:00Z");
+  if (Number.isNaN(at)) throw usageFault(`--at is \`${text}\``, "write a date or a time: 2026-03-01, 2026-03-01T12:00:00Z");
   return millis(at);
 }
 
@@ -113,7 +114,7 @@ const headOf = ({ digest, files, at, by, list }: KnownSet): string =>
 export const diffPolicies: RunCommand = async (given, screen) => {
   const [a = "", b = "now"] = given.args;
   const config = projectOf(given);
-  const options = await optionsOf(config, given.env);
+  const options = await loadPolicyOptions(config, given.env);
   const [before, after] = await looking(given, async (look) => [await filesOf(a, look, options), await filesOf(b, look, options)] as const);
   const changes = diffFileDigests(before, after);
   const [old, next] = [sideOf(before, options), sideOf(after, options)];
@@ -150,5 +151,3 @@ function sideOf(files: readonly SetFile[], options: PolicyOptions): DiffSide | s
   const [first] = loading.kind === "refused" ? loading.problems : [];
   return first === undefined ? "there is no policy in it" : `${first.file}:${first.line}:${first.column}: ${first.detail}`;
 }
-
-const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

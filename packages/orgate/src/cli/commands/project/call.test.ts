@@ -1,6 +1,6 @@
 import { OPERATION_NAMES, OPERATIONS } from "@orgate/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Desk, makeDesk } from "../fixtures/desk.ts";
+import { type Desk, holding, makeDesk, until } from "../fixtures/desk.ts";
 
 describe("operations by name", () => {
   let desk: Desk;
@@ -65,4 +65,37 @@ describe("operations by name", () => {
     const without = OPERATION_NAMES.filter((name) => ["events", "ui-stream"].includes(OPERATIONS[name].answers.kind) || name === "ticket");
     expect(without.sort()).toEqual(["follow", "followAll", "ticket", "uiChat"]);
   });
+
+  test("with a key for the project's server, calls and commands go through it, and Ctrl-C leaves it", async () => {
+    const own = makeDesk();
+    await own.orgate("keys", "create", "ana");
+    const server = own.start(["up", "--port", "0", "--json"]);
+    try {
+      await until(() => (server.stdout().includes("\n") ? server.stdout() : null));
+      const { token } = (await own.json("keys", "create", "ana", "--api")) as { token: string };
+      const remote = { ORGATE_API_KEY: token, ORGATE_HOME: own.root }; // a home without keys: nobody could do it in this process
+      const through = async (...args: readonly string[]): Promise<unknown> => {
+        const { code, stdout, stderr } = await own.within(remote, [...args, "--json"]);
+        return code === 0 ? JSON.parse(stdout) : stderr;
+      };
+      expect(await through("call", "whoami")).toMatchObject({ principal: { kind: "user", id: "ana" } });
+      expect(await through("schedules", "add", "nightly", "--agent", "desk", "--cron", "0 3 * * *")).toMatchObject({
+        schedule: "nightly",
+        spec: { owner: "ana" },
+      });
+      expect(await through("schedules", "list")).toMatchObject([{ schedule: "nightly", state: "active" }]);
+      expect(await through("schedules", "pause", "none")).toContain("there is no schedule `none`");
+      const denied = await own.within({ ...remote, ORGATE_API_KEY: "orgate_none" }, ["call", "whoami"]);
+      expect([denied.code, denied.stdout]).toEqual([1, ""]);
+      const held = own.start(["call", "execute", "--input", '{"agent":"desk","input":"hold"}'], undefined, remote);
+      await holding(own);
+      held.kill("SIGINT");
+      expect(await held.ended).toMatchObject({ code: 130, stderr: expect.stringContaining("interrupted before the server answered") });
+      own.write("go", "");
+    } finally {
+      server.kill("SIGTERM");
+      await server.ended;
+      own.remove();
+    }
+  }, 120_000);
 });

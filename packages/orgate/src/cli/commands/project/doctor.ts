@@ -116,7 +116,7 @@ const triedSign = (ok: boolean, tried: boolean): Cell =>
 
 /** M-20 a project that cannot be read is no project whose journal is well. */
 const noJournal = (project: Found): Found =>
-  project.ok ? { ok: true, detail: "no project here" } : { ok: false, detail: "not looked at: the project cannot be read" };
+  project.ok ? { ok: true, detail: "no project here" } : { ok: false, detail: "not checked: the project cannot be read" };
 
 /** M-20 all that `orgate up` would refuse to begin with. */
 function badDeclarations(config: Config, { agents, sources }: LoadedProject): readonly Named[] {
@@ -199,7 +199,7 @@ type Known = Report["providers"][number] & Readonly<{ models: readonly string[] 
 
 const ofModel = (model: string, providers: readonly Known[]): Known | undefined =>
   providers.find(({ name }) => model.startsWith(`${name}/`));
-/** Its provider has what it needs, and is not there, or does not want us. */
+/** The provider is configured, but does not answer or refuses us. */
 function troubleWith(model: string, providers: readonly Known[]): readonly string[] {
   const provider = ofModel(model, providers);
   return provider === undefined || provider.ok ? [] : [`${model}: ${provider.detail}`];

@@ -93,7 +93,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     expect((await orgate(kind, "journal", "show", open?.session ?? "")).stdout).not.toContain("intent.refused");
     rmSync(join(folder, "home", "keys", `eve-${kind}.key`));
     const missing = await orgate(kind, "approvals", "approve", "a_nothing");
-    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no open question `a_nothing`")]);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no open approval request `a_nothing`")]);
   });
 
   test("A-14 nothing that is there is overwritten", async () => {

@@ -162,7 +162,7 @@ const inTheWay = (file: string, more: number): FaultError =>
     `init makes a project where there is none; ${ELSEWHERE}`,
   );
 
-/** Made, never replaced, whoever is quicker. */
+/** Created, never replaced, even when two processes race. */
 function writeNew(file: string, text: string, made: () => void): void {
   mkdirSync(dirname(file), { recursive: true });
   if (KEPT.has(basename(file)) && existsSync(file)) return;

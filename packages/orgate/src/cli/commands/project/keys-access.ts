@@ -1,9 +1,9 @@
 /**
  * API keys and links to sign in with: what stands for a person where there is no key pair to sign with.
  *
- * W-10 an API key or a link is given by whoever the policies let `give-access` to that person; it expires unless told otherwise, its secret is shown
+ * W-10 an API key or a link is given by a person whom the policies let `give-access` to that person; it expires unless set otherwise, its secret is shown
  *      once, and it is listed and revoked under its id. What is one's own one may always revoke; where the project's policies or agents do not load,
- *      whoever is certified may revoke, and is told that nothing was decided.
+ *      any certified person may revoke, and the output says that no policy decided.
  */
 import {
   type AccessId,
@@ -41,7 +41,7 @@ function hereOf({ server: { host, port } }: Config): string {
 
 type At = Readonly<{ book: AccessStore; by: Principal }>;
 
-/** Whoever acts is known and certified. */
+/** The acting person is known and certified. */
 async function acting(given: Given, screen: Screen, person: Person, work: (at: At) => Promise<number>): Promise<number> {
   return writingProject(projectOf(given), async (place) => {
     await certified(given, screen, place, person);

@@ -87,7 +87,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
   return EXIT.success;
 }
 
-/** A broken key of one's own is no reason not to see the others'. */
+/** A broken key of the caller's own does not hide the others'. */
 function ownKeys(given: Given): readonly string[] {
   const persons = openPersons(given.env);
   return persons.names().flatMap((name) => {

@@ -112,7 +112,7 @@ export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "era
   { session, agent, principal }: Readonly<{ session: string; agent: string; principal: Principal }>,
 ) => ({ kind, session, agent, requester: requesterName(principal) });
 
-/** Whoever may read the project's root key may certify; the journal says that it was done. */
+/** A person who may read the project's root key may certify; the journal records it. */
 export async function certified(
   given: Given,
   screen: Screen,

@@ -37,7 +37,7 @@ export function declaredIn({ config, project }: RunnableProject, owner: string):
 export type ServingOptions = Readonly<{
   loaded: RunnableProject;
   person: Person;
-  /** Null: schedules are shown, and fired by whoever serves everybody. */
+  /** Null: schedules are only shown; the server that serves everybody fires them. */
   declared: ServedDeclarations | null;
   host: string;
   port: number;
@@ -160,7 +160,7 @@ function coordinatorOf(around: Around): Promise<Coordinator> {
     ...(declares === null ? {} : { declares }),
     pages: sitePages(identity, origins, version()),
     more: (front, operations) => {
-      connectDesk(project.coordinator, front, identity);
+      connectDesk(project.coordinator, front, operations, identity);
       const live = openSockets(front, operations, door, log);
       return { handlers: { ...identityHandlers(identity), ...live.handlers }, talks: live.talks };
     },

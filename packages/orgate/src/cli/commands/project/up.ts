@@ -1,5 +1,5 @@
 /**
- * `orgate up`: the server of a project, until it is told to go.
+ * `orgate up`: the server of a project, until it is stopped.
  * W-34 a link to sign in with is printed until the operator has signed in, and when it is asked for: a log of restarts is no bunch of keys.
  * W-15 keys in the address of `/ws/chat` are taken on an address of this machine alone: TLS is a proxy's work, and is in front of that.
  * W-29 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).

@@ -69,7 +69,7 @@ export async function withRuntime<T>(
   }
 }
 
-/** Q-26 notices are a courtesy: without their secret none is sent, and that is said; one that is lost is said, and nothing else comes of it. */
+/** Q-26 notices are best effort: without their secret none is sent, and the output says so; a lost one is reported and has no other effect. */
 export function notifyOf(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
@@ -82,7 +82,7 @@ export function notifyOf(given: Given, screen: Screen, { notify }: CommandProjec
   return webhook({ url: notify.webhook, secret, onLost });
 }
 
-/** G-18 what `policy check` warns of is told by what goes by the policies too: files that are not read, words that nothing can be. */
+/** G-18 warnings of `policy check` are printed wherever the policies are used: files that are not read, words that match nothing. */
 export function tellWarnings(given: Given, screen: Screen, gate: Policies): void {
   for (const warning of gate.current().warnings)
     tell(given, screen, `policies: ${problemLine(warning)}${warning.hint === "" ? "" : ` (${warning.hint})`}`);

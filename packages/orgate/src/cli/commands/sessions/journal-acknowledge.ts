@@ -51,7 +51,7 @@ export const acknowledge: RunCommand = (given, screen) =>
     return EXIT.success;
   });
 
-/** As whoever reads it would name it: a bad commit, and with it all entries that it covers. */
+/** Named as a reader would name it: a bad commit, and with it all entries that it covers. */
 function places(records: Records, p: VerifyProblem): readonly Readonly<{ what: string; detail: string }>[] {
   const entry = (stream: string, seq: number, detail: string) => ({ what: `entry ${seq} of stream \`${stream}\``, detail });
   if (p.kind === "entry") return [entry(p.stream, p.seq, p.reason)];

@@ -17,7 +17,7 @@ export const erase: RunCommand = async (given, screen) => {
     const done = await eraseEntries(place, { session: summary.session, first, last, by, reason, anyway: given.flag("anyway") });
     if (given.json) screen.line(JSON.stringify({ session: summary.session, first, last, ...done }));
     else {
-      const wishes = done.intents > 0 ? `, ${count(done.intents, "pending wish", "pending wishes")}` : "";
+      const wishes = done.intents > 0 ? `, ${count(done.intents, "pending intent", "pending intents")}` : "";
       screen.line(
         done.entries === 0
           ? `nothing was left to erase: entries ${first}-${last} of ${summary.session} were erased before`

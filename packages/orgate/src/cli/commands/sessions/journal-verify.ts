@@ -35,7 +35,7 @@ const ofProject = async (given: Given, screen: Screen): Promise<number> =>
     },
   );
 
-/** J-28 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. Nobody can tell the two apart here. */
+/** J-28 Nothing was verified, so nothing is called verified: a project that never ran, or one whose whole `.orgate` is gone. The two look the same here. */
 const noJournal = (given: Given): FaultError =>
   headGiven(given) === null
     ? new FaultError({

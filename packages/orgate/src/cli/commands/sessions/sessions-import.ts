@@ -24,9 +24,9 @@ export const importFile: RunCommand = async (given, screen) => {
   const { history, labels } = conversationIn(file, textIn(file, given.cwd));
   const desk = await deskOf(projectOf(given), given.env, agent);
   const person = personOf(given, screen);
+  assertMayAct(desk.gate, person, { kind: "open", what: { kind: "agent", agent } }, `open a session of ${agent}`); // before anything is recorded, their key included
   return withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, async (runtime) => {
     await certified(given, screen, runtime.place, person);
-    assertMayAct(desk.gate, person, { kind: "open", what: { kind: "agent", agent } }, `open a session of ${agent}`);
     const id = given.text("id");
     if (id !== null && (await runtime.sessions.find(id)) !== null)
       throw new FaultError({

@@ -1,16 +1,12 @@
-import { closeSession, type Entry, FaultError, fold, forkSession, isFault, type SessionId, type State, seq, toResult } from "@orgate/core";
+import { type Entry, FaultError, fold, isFault, type SessionId, type State, toResult } from "@orgate/core";
 import { decodePayload, eachEntry } from "@orgate/core/journal";
 import { addUsage, haltText, liftText, NO_USAGE, type Usage } from "@orgate/core/vocab";
 import { createNarrator, filesText, tokensText } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
-import { count, EXIT, type Given, nextCommand, type RunCommand, visible } from "@orgate/shell/terminal";
-import { requesterName } from "../../../identity/requester.ts";
-import { tokenizers } from "../../../models/tokenizers.ts";
-import { assertMayAct } from "../../../runtime/people/approvals.ts";
+import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { readHalts } from "../../../runtime/people/halted.ts";
-import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { certified, deskOf, looking, personOf, positive, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
+import { deskOf, looking, projectOf, sessionOf } from "../project/project.ts";
 import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
@@ -112,12 +108,12 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   if (state.followUps.length > 0 && !state.closed) screen.line(`\n${screen.paint("warn", "said for after the turn, and not begun")}`);
   for (const { text, files, by } of state.closed ? [] : state.followUps)
     screen.line(`  › ${visible(`${by.kind}:${by.id}`)}: ${visible(text)}${filesText(files)}`);
-  if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open questions")}`);
+  if (questions.length > 0) screen.line(`\n${screen.paint("warn", "open approval requests")}`);
   for (const { approval, action, asks, digest } of questions) {
     for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);
     screen.line(screen.paint("dim", `    bound to ${digest}`));
   }
-  if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "outcomes that nobody knows")}`);
+  if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "unknown outcomes")}`);
   for (const { call, tool, resource, outcome, evidence, entry } of withEvidence(unknowns, entries)) {
     screen.line(
       `  ? ${visible(tool)} ${call} on ${visible(`${resource.type}::${resource.id}`)}: ${outcome.cause}, ${visible(outcome.detail)}`,
@@ -130,57 +126,6 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
     screen.line(screen.paint("dim", `    orgate sessions resolve ${state.session}/${call} happened, did-not-happen, reconcile or abandon`));
   }
 }
-
-// another from it, and its end: decided as at the server (A-10)
-
-export const fork: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
-  const { session, agent, principal } = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
-  const at = given.text("at");
-  const { gate } = await deskOf(config, given.env);
-  const person = personOf(given, screen);
-  return writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
-    const what = { kind: "session", session, agent, requester: requesterName(principal) } as const;
-    assertMayAct(gate, person, { kind: "open", what }, `fork ${session}`);
-    const made = await forkSession({ journal: place.store.journal, clock: NODE.clock, ids: NODE.ids, counters: tokenizers }, session, {
-      at: at === null ? null : positive(at, "--at"),
-      external: given.text("id"),
-      principal: { kind: "user", id: person.name },
-      surface: "cli",
-    });
-    if (given.json) screen.line(JSON.stringify(made));
-    else {
-      const [, forked] = await place.store.journal.read(made.session, seq(0), 2);
-      const { at: last, unknown } = forked?.event.kind === "session.forked" ? forked.event : { at: "?", unknown: [] };
-      screen.line(`${screen.paint("strong", made.session)} forked from ${session}, what was said up to entry ${last}`);
-      if (unknown.length > 0)
-        screen.line(
-          screen.paint("warn", `${count(unknown.length, "call")} (${unknown.join(", ")}) had no outcome there, and the agent is told so`),
-        );
-      screen.line(screen.paint("dim", `go on: ${nextCommand(given, `run ${visible(made.agent)} --session ${made.session} --input "…"`)}`));
-    }
-    return EXIT.success;
-  });
-};
-
-export const close: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
-  const found = await looking(given, (look) => sessionOf(look.journal, given.args[0] ?? ""));
-  const { session } = found;
-  const { gate } = await deskOf(config, given.env);
-  const person = personOf(given, screen);
-  return writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
-    assertMayAct(gate, person, sessionAct("close", found), `close ${session}`);
-    const by = { kind: "user", id: person.name } as const;
-    const closed = await closeSession({ journal: place.store.journal, clock: NODE.clock }, session, by, given.text("reason") ?? "");
-    screen.line(
-      given.json ? JSON.stringify(closed) : `closed ${session}: it takes no turn any more; \`orgate sessions fork\` goes on from it`,
-    );
-    return EXIT.success;
-  });
-};
 
 // taking one up
 

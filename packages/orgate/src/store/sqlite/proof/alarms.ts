@@ -1,7 +1,7 @@
 /**
  * Alarms about the journal, in a file beside the database: write access to the database is not enough to remove one.
  * J-19 while an alarm stands the project is read-only, in every process: no append, so no decision, no effect. It stands until an operator acknowledges it.
- * J-20 an acknowledgement counts only with a keyed hash over itself and all that stood in the file before it: whoever can write the file and has not the
+ * J-20 an acknowledgement counts only with a keyed hash over itself and all that stood in the file before it: a writer of the file who has not the
  *      project's key can neither add one, nor use an old one for a new alarm.
  */
 

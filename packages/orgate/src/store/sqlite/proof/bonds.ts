@@ -96,7 +96,7 @@ const STREAMS_BACK = COMMITS_BACK;
 
 /**
  * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
- * cover is there, in sessions too (J-22). Looks at one commit after the other and keeps none: opening takes the same memory whatever is parked (Q-2).
+ * cover is there, in sessions too (J-22). Reads one commit after the other and keeps none: opening takes the same memory whatever is parked (Q-2).
  */
 function checkBonds(needs: Needs): void {
   const { db, trust, alarms } = needs;

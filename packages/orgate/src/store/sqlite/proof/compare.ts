@@ -1,5 +1,5 @@
 /**
- * Tables beside the entries, made again and compared: for whoever looks at everything anyway.
+ * Tables beside the entries, made again and compared: for commands that read everything anyway.
  * J-23 `verify` names the row of a list that is not what the entries make of it, is missing, or that no entry makes.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -82,7 +82,7 @@ function listSession(
     for (const claim of listOpeningClaims(event)) put("externals", JSON.stringify(claim), session);
 }
 
-/** Of a row that was written before there were ids of one's own, titles or delegates. */
+/** Of a row that was written before external ids, titles or delegates existed. */
 const OLDER = { external: null, title: null, parent: null, children: [] };
 
 /** `untitled`: rows without a title, which an older version wrote. Nothing rests on a title, so a missing one is not an alarm. */

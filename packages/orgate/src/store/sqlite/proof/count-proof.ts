@@ -1,7 +1,7 @@
 /**
  * Whether counters over hours and days are those that this project has written.
  * J-24 rows lie in slots. Each slot has a keyed sum over its rows, and each commit carries its writer's part of a keyed sum over all slots, masked, so that
- *      nothing of the sums can be told without the key, which lies outside the database. The writer moves sums by what it changes and never makes them
+ *      the sums reveal nothing without the key, which lies outside the database. The writer moves sums by what it changes and never makes them
  *      again from what it finds: a row that somebody else changed stays found. A read checks one slot; opening checks the slots, whatever they hold.
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
@@ -84,7 +84,7 @@ export type CountLedger = Readonly<{
   done(): void;
 }>;
 
-/** The part is what the process itself has written, and is never read again: whoever takes it away from the database is found. */
+/** The process itself has written this part and never reads it again: its removal from the database is found. */
 export function openCountLedger(db: DatabaseSync, keys: CountKeys, start: CountPart): CountLedger {
   const slotRow = db.prepare("SELECT sum FROM count_slots WHERE slot = ?");
   const putSlot = db.prepare("INSERT OR REPLACE INTO count_slots VALUES (?, ?)");

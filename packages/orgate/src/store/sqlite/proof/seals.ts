@@ -19,7 +19,7 @@ export type Seals = Readonly<{
   trust(): Trust;
 }>;
 
-/** For whoever rebuilds rows, or has not the project's root key and only looks: chains are checked, seals are not. */
+/** For a process that rebuilds rows, or only reads without the project's root key: chains are checked, seals are not. */
 export const UNPROVED: Seals = Object.freeze({
   prove: () => {},
   vouch: () => {},

@@ -1,11 +1,11 @@
-/** `/cron`: schedules. */
+/** Schedules: what the shell prints about them, and `/cron add`. */
 import type { OperationOutput } from "@orgate/protocol";
 import { scheduleLine, timeText, whenText } from "@orgate/protocol/view";
 import type { Shell } from "../contract.ts";
 import { ageText } from "../terminal/table.ts";
 import { visible } from "../terminal/visible.ts";
 import { fitTable } from "../ui/tables.ts";
-import { deriveCommand, type Renderers } from "./operation-command.ts";
+import type { HandWrittenVerb, Renderers } from "./operation-command.ts";
 
 type Schedule = OperationOutput<"schedule">;
 
@@ -31,7 +31,7 @@ const fired = ({ schedule, session }: OperationOutput<"runSchedule">): readonly 
   `${visible(schedule)} is fired: \`/resume ${session}\` shows it`,
 ];
 
-const RENDERERS: Renderers = {
+export const SCHEDULE_RENDERERS: Renderers = {
   schedules: ({ items }, shell) => table(items, shell),
   schedule: (one, shell) => table([one], shell),
   pauseSchedule: stateLine,
@@ -57,11 +57,5 @@ async function add(rest: string, shell: Shell): Promise<void> {
   if (made !== null) shell.ui.print(stateLine(made));
 }
 
-export const CRON_COMMAND = deriveCommand({
-  command: "cron",
-  summary: "what fires by itself",
-  more: [`As \`orgate schedules\`. \`${ADD}\`. \`orgate up\` fires them; \`run\` fires one now.`],
-  renderers: RENDERERS,
-  otherwise: "list",
-  byHand: { add: { usage: ADD, run: add } },
-});
+/** By hand: a cron expression of five words stands in quotes, before words that have none. */
+export const CRON_ADD: HandWrittenVerb = { usage: ADD, run: add };

@@ -8,7 +8,7 @@
 
 import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
-import type { Runtime } from "../runtime/api.ts";
+import type { Runtime } from "../../runtime/api.ts";
 
 /** A halt of this scope, in force since then, that was lifted. */
 type Lift = Readonly<{ scope: string; since: Millis }>;
@@ -66,7 +66,7 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
 
   async function isHeldBack(session: SessionId, scope: string): Promise<boolean> {
     const summary = await journal.session(session);
-    if (summary?.state === "running" || summary?.state === "waiting") return true; // an answer waits: whoever drives it looks at what still holds it
+    if (summary?.state === "running" || summary?.state === "waiting") return true; // an answer waits: the driver checks whether another halt still holds it
     if (summary?.state !== "idle" || (scope !== "all" && scope !== `agent:${summary.agent}`)) return false;
     return (await runtime.inspect.state(session)).followUps.length > 0;
   }

@@ -1,0 +1,91 @@
+/** How the commands about knowledge open its store, to read or to change it. */
+
+import { join } from "node:path";
+import { type Agent, FaultError, KNOWLEDGE, type KnowledgeId, type KnowledgeStore, SCOPES, type Scope, seq } from "@orgate/core";
+import { isKnowledgeId } from "@orgate/core/knowledge";
+import type { Given, Screen } from "@orgate/shell/terminal";
+import type { Config } from "../../../config/config.ts";
+import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
+import { embedderFor } from "../../../models/embedding.ts";
+import { readModelSettings } from "../../../models/env.ts";
+import { usageFault } from "../../../node/usage-fault.ts";
+import { embedMissing, type KnowledgeEditor } from "../../../runtime/people/knowledge.ts";
+import { NODE } from "../../../runtime/ports/outside.ts";
+import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
+
+/** Opens the store, reads, and closes it; null where nothing was ever stored. A store that is gone is not an empty one (A-12). */
+export async function readKnowledge<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T): Promise<T | null> {
+  const { directory } = config.journal;
+  if (!hasKnowledge(directory)) {
+    const stored = ({ journal }: ReadOnlyStore) => journal.read(KNOWLEDGE, seq(0), 1);
+    if ((await lookingIfAny(given, stored, () => [])).length === 0) return null;
+    throw new FaultError({
+      kind: "file-bad",
+      file: join(directory, "knowledge.db"),
+      line: null,
+      column: null,
+      detail: "it is gone, and the journal says that there was knowledge in it",
+      hint: "put a copy of it back, or begin again with `orgate knowledge add`",
+    });
+  }
+  const store = openKnowledge(directory);
+  try {
+    return work(store);
+  } finally {
+    store.close();
+  }
+}
+
+export async function editKnowledge<T>(
+  given: Given,
+  screen: Screen,
+  work: (editor: KnowledgeEditor, config: Config) => Promise<T>,
+): Promise<T> {
+  const config = projectOf(given);
+  const { gate, agents } = await deskOf(config, given.env);
+  mustHaveAgent(agents, given.text("agent"));
+  const person = personOf(given, screen);
+  return writingProject(config, async (place: OpenProjectStore) => {
+    await certified(given, screen, place, person);
+    return work({ place, gate, person, now: NODE.clock.now }, config);
+  });
+}
+
+/** An item for an agent that does not exist would never be recalled. */
+export function mustHaveAgent(agents: readonly Agent[], agent: string | null): void {
+  if (agent === null || agents.some(({ name }) => name === agent)) return;
+  throw new FaultError({ kind: "agent-missing", agent, known: agents.map(({ name }) => name) });
+}
+
+export function readScope(given: Given): Scope {
+  const scope = given.text("scope") ?? (given.text("agent") === null ? "project" : "agent");
+  return SCOPES.find((one) => one === scope) ?? "project";
+}
+
+export const missingItem = (id: string): FaultError => usageFault(`nothing is known as \`${id}\``, "`orgate knowledge search` tells ids");
+
+export function readItemId(text: string): KnowledgeId {
+  if (isKnowledgeId(text)) return text;
+  throw usageFault(`\`${text}\` is no id of an item`, "ids begin with k_; `orgate knowledge search` tells them");
+}
+
+export async function embedNewItems(given: Given, screen: Screen, config: Config, store: KnowledgeStore): Promise<number> {
+  const { embedding } = config.knowledge;
+  if (embedding === null) return 0;
+  const embedder = embedderFor(embedding, readModelSettings(given.env, config.root));
+  const show = (done: number) => screen.progress(`embedding ${done}`);
+  const done = await embedMissing(store, embedder, show, new AbortController().signal);
+  screen.progress("");
+  return done;
+}
+
+/** On a terminal, one line that fills up. */
+export function progressBar(screen: Screen, what: string, all: number): (done: number) => void {
+  const width = 24;
+  return (done) => {
+    const filled = all === 0 ? width : Math.round((width * done) / all);
+    screen.progress(done >= all ? "" : `${what} [${"█".repeat(filled)}${"░".repeat(width - filled)}] ${done}/${all}`);
+  };
+}

@@ -1,0 +1,72 @@
+/** Drives woken sessions, a limited number at once; the others wait their turn, in order, and none is lost (W-28). */
+import type { SessionId } from "@orgate/core";
+
+type Options = Readonly<{
+  atOnce: number;
+  /** Drives a session until it waits or has ended; never rejects. */
+  drive(session: SessionId): Promise<void>;
+  hasPendingIntents(session: SessionId): Promise<boolean>;
+}>;
+
+export class DriveQueue {
+  readonly #options: Options;
+  readonly #queue = new Set<SessionId>();
+  readonly #driven = new Map<SessionId, Promise<void>>();
+  /** Woken while driven. */
+  readonly #wokenAgain = new Set<SessionId>();
+  #isClosed = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  get driving(): number {
+    return this.#driven.size;
+  }
+
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  wake(session: SessionId): void {
+    if (this.#isClosed) return;
+    if (this.#driven.has(session))
+      this.#wokenAgain.add(session); // its driver sees what has come, unless it is just leaving
+    else this.#queue.add(session);
+    this.#startNext();
+  }
+
+  /** Resolves when the session is not driven here any more; undefined if it is not driven. */
+  whenLeft(session: SessionId): Promise<void> | undefined {
+    return this.#driven.get(session);
+  }
+
+  /** Resolves when no session is driven here and none waits to be. */
+  async settle(): Promise<void> {
+    while (this.#driven.size > 0) await Promise.all(this.#driven.values());
+  }
+
+  /** Begins no session any more; returns when those that are driven now have been left. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#queue.clear();
+    await Promise.all(this.#driven.values());
+  }
+
+  #startNext(): void {
+    for (const session of this.#queue) {
+      if (this.#isClosed || this.#driven.size >= this.#options.atOnce) return;
+      this.#queue.delete(session);
+      this.#driven.set(
+        session,
+        this.#options.drive(session).finally(() => this.#leave(session)),
+      );
+    }
+  }
+
+  #leave(session: SessionId): void {
+    this.#driven.delete(session);
+    if (this.#wokenAgain.delete(session)) void this.#options.hasPendingIntents(session).then((has) => has && this.wake(session));
+    this.#startNext();
+  }
+}

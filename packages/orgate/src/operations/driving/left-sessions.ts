@@ -1,0 +1,45 @@
+/** How sessions with something left to do stood when they were last left: until something comes for one, driving it again would do nothing. */
+import { callsIn, type Inbox, type Journal, type Millis, millis, readTurn, type SessionId } from "@orgate/core";
+import { NODE } from "../../runtime/ports/outside.ts";
+
+type Ports = Readonly<{ journal: Journal; inbox: Pick<Inbox, "pending"> }>;
+/** `standing`: its last entry and its pending intents. `due`: when something about it is due by itself. */
+type Left = Readonly<{ standing: string; due: Millis | null }>;
+
+export class LeftSessions {
+  readonly #ports: Ports;
+  readonly #left = new Map<SessionId, Left>();
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  async remember(session: SessionId): Promise<void> {
+    const standing = await this.#standing(session).catch(() => null);
+    if (standing === null) this.#left.delete(session);
+    else this.#left.set(session, { standing, due: await this.#due(session).catch(() => null) });
+  }
+
+  async isAsLeft(session: SessionId): Promise<boolean> {
+    const left = this.#left.get(session);
+    if (left === undefined || (left.due !== null && NODE.clock.now() >= left.due)) return false;
+    return left.standing === (await this.#standing(session));
+  }
+
+  /** Null where nothing is left to do. */
+  async #standing(session: SessionId): Promise<string | null> {
+    const { journal, inbox } = this.#ports;
+    const at = await journal.session(session);
+    const pending = (await inbox.pending(session)).map(({ intent }) => intent.id);
+    return at === null || (at.state !== "running" && pending.length === 0) ? null : [at.seq, ...pending].join(" ");
+  }
+
+  /** When a deferred decision is to be made again; null where none is deferred. */
+  async #due(session: SessionId): Promise<Millis | null> {
+    const { turn } = await readTurn({ journal: this.#ports.journal }, session);
+    if (turn === null) return null;
+    const gated = [...callsIn(turn).map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
+    const dues = gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : []));
+    return dues.length === 0 ? null : millis(Math.min(...dues));
+  }
+}

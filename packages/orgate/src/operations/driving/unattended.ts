@@ -1,0 +1,42 @@
+/** Finds sessions that want driving. */
+import type { Journal, Millis, SessionId } from "@orgate/core";
+import type { SessionSummary } from "@orgate/core/journal";
+import type { Inbox } from "../../store/inbox.ts";
+
+const PAGE = 500;
+
+type Ports = Readonly<{ journal: Pick<Journal, "session" | "sessions" | "questions">; inbox: Pick<Inbox, "waiting"> }>;
+
+/** Sessions that an intent has come for or whose question has expired; with `interrupted` also turns that nobody drives. */
+export async function findUnattended({ journal, inbox }: Ports, now: Millis, also?: "interrupted"): Promise<ReadonlySet<SessionId>> {
+  const found = new Set<SessionId>();
+  if (also === "interrupted") for await (const { session } of interrupted(journal)) found.add(session);
+  for (const session of await inbox.waiting()) found.add(session);
+  for await (const session of expired(journal, now)) found.add(session);
+  return found;
+}
+
+/** A turn that waits for its delegates is found by them. */
+async function* interrupted(journal: Ports["journal"]): AsyncGenerator<SessionSummary> {
+  for (let before: SessionSummary | null = null; ; ) {
+    const page: readonly SessionSummary[] = await journal.sessions({ state: "running", agent: null, before, most: PAGE });
+    for (const one of page) if (one.children.length === 0) yield await findTop(journal, one);
+    before = page.at(-1) ?? null;
+    if (page.length < PAGE) return;
+  }
+}
+
+/** The session that a delegate works for in the end: driving it drives all below it, and calls off what is no longer wanted (S-16). Later turns are its own. */
+async function findTop(journal: Ports["journal"], one: SessionSummary): Promise<SessionSummary> {
+  const above = one.parent === null || one.turns > 1 ? null : await journal.session(one.parent);
+  return above === null || above.state !== "running" ? one : findTop(journal, above);
+}
+
+async function* expired(journal: Ports["journal"], now: Millis): AsyncGenerator<SessionId> {
+  for (let after = 0; ; ) {
+    const page = await journal.questions({ after, most: PAGE });
+    for (const { session, expiresAt } of page) if (expiresAt !== null && now >= expiresAt) yield session;
+    after = page.at(-1)?.arrival ?? after;
+    if (page.length < PAGE) return;
+  }
+}
