@@ -68,6 +68,26 @@ describe("outcomes", () => {
     expect(JSON.stringify(outcome)).toContain("the server went away");
   });
 
+  test.each([
+    [
+      { cause: undefined, detail: "d" },
+      { cause: "connection-lost", detail: "d" },
+    ],
+    [
+      { cause: "banana", detail: 7n },
+      { cause: "connection-lost", detail: "7" },
+    ],
+    [
+      { cause: "killed", detail: undefined },
+      { cause: "killed", detail: "the tool did not say why" },
+    ],
+  ])("T-6 an unknown outcome that a tool describes badly (%o) can still be recorded", async (more, expected) => {
+    const lost = toolOf(() => {
+      throw new FaultError({ kind: "outcome-unknown", ...more } as never);
+    });
+    expect((await start(lost, "once").acting()).outcome).toEqual({ kind: "unknown", ...expected });
+  });
+
   test("T-5 what could not be sent has failed, and says so", async () => {
     const away = toolOf(() => {
       throw new FaultError({ kind: "unreachable", what: "mcp:files", detail: "no such program", hint: "" });

@@ -87,6 +87,9 @@ export class FaultError extends Error {
   }
 }
 
+/** Wrong input of a person or a program: what is wrong, and what to write instead. */
+export const usageFault = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
+
 export const isFault = (error: unknown, kind?: Fault["kind"]): error is FaultError =>
   error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
 

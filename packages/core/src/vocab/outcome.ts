@@ -2,7 +2,8 @@ import type { Digest } from "./ids.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 
 /** Why nobody can tell whether a call took effect. */
-export type UnknownCause = "timed-out" | "cancelled" | "hold-lost" | "connection-lost" | "killed" | "not-reconciled";
+export const UNKNOWN_CAUSES = ["timed-out", "cancelled", "hold-lost", "connection-lost", "killed", "not-reconciled"] as const;
+export type UnknownCause = (typeof UNKNOWN_CAUSES)[number];
 
 /** What became of a call that started. `failed` only when the tool itself returned or threw it, or when a repeat does no harm. */
 export type Outcome =

@@ -66,6 +66,8 @@ export type Facts = Readonly<{
   media: readonly string[];
   /** Over all sessions of this agent in the project. A look-up: it may have to be read from the journal. */
   lately(counter: Counter): RecentCounts;
+  /** Nothing is begun on this decision: it is about one of several things that a permitted call would show. A gate that asks elsewhere does not ask then. */
+  supposed?: true;
   /** What can be said of the arguments that aim at something: worked out only where a policy reads it. */
   aims(): ArgumentFacts;
 }>;

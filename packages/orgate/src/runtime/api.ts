@@ -150,7 +150,7 @@ export type Runtime = Readonly<{
   /** Continues a session: after a crash, or when what it waited for has come. */
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
   /** Puts an intent into the session's inbox; the process that holds the session turns it into an event. */
-  wish(intent: Intent): Promise<"new" | "known">;
+  putIntent(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
   followUp(session: SessionId, said: string | MessageInput, as: Person): Promise<IntentOutcome>;
   /** Opened without a turn, found, listed, forked, closed. */

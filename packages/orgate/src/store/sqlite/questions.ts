@@ -46,14 +46,22 @@ export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) =>
     } else if (after <= 0) proof.areAll(rows);
     else proof.check();
   }
+  /** A short page is the last: rows that are not shown take no place on it. */
+  function readPage(after: number, most: number): readonly ListedApproval[] {
+    const rows: Record<string, SQLOutputValue>[] = [];
+    const shown: ListedApproval[] = [];
+    for (let isEnd = false; !isEnd && shown.length < most; ) {
+      const room = most - shown.length;
+      const more = page.all(Number(rows.at(-1)?.arrival ?? after), room);
+      isEnd = more.length < room;
+      rows.push(...more);
+      shown.push(...genuine(more).map(toListed));
+    }
+    checkWhole(after, rows, shown.length < most);
+    return shown;
+  }
   return {
-    page: ({ after, most }) =>
-      snapshot(() => {
-        const rows = page.all(after, most);
-        const shown = genuine(rows).map(toListed);
-        checkWhole(after, rows, rows.length < most);
-        return shown;
-      }),
+    page: ({ after, most }) => snapshot(() => readPage(after, most)),
     byId: (approval) =>
       snapshot(() => {
         const rows = byId.all(approval);

@@ -36,7 +36,7 @@ import {
   sessionOf,
   writingProject,
 } from "../project/project.ts";
-import { driven, exitOf, printResult, requireRunnable, withRuntime } from "../sessions/driving.ts";
+import { driven, exitOf, printResult, requireRunnable, withRuntime } from "../sessions/run.ts";
 
 export const say: RunCommand = async (given, screen) =>
   wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });

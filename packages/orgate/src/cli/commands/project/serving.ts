@@ -24,7 +24,7 @@ import { openSockets } from "../../../server/live/sockets.ts";
 import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { notifyOf, tellReload, tellWarnings } from "../sessions/driving.ts";
+import { notifyOf, tellReload, tellWarnings } from "../sessions/run.ts";
 import { certified } from "./project.ts";
 
 /** Schedules and webhooks that its files and settings declare. */

@@ -10,7 +10,7 @@ import { readTextFile } from "../../../files/text-file.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { PROOF_PORTS } from "../../../store/open-read-only.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
-import { withRuntime } from "./driving.ts";
+import { withRuntime } from "./run.ts";
 
 type Conversation = Readonly<{ history: readonly SaidInput[]; labels: readonly string[] }>;
 
