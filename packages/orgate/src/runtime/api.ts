@@ -38,7 +38,7 @@ import type {
   TrustedValuePage,
 } from "@orgate/core/journal";
 import type { StandingHalt } from "@orgate/core/vocab";
-import type { FileInput, SaidInput } from "../files/file-input.ts";
+import type { FileInput, HistoryInput } from "../files/file-input.ts";
 import type { Env } from "../node/env.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Notify } from "./notice-webhook.ts";
@@ -107,7 +107,7 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   id?: string;
   principal?: Principal;
   labels?: readonly string[];
-  history?: readonly SaidInput[];
+  history?: readonly HistoryInput[];
   /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */
   files?: readonly FileInput[];
   limits?: Partial<Limits>;
