@@ -10,7 +10,7 @@ export type {
 } from "@orgate/core/journal";
 export type { Protection, Sandbox, SandboxOptions } from "@orgate/toolclad/running";
 export { type HostRunning, type HostRunningOptions, hostRunning } from "@orgate/toolclad/running";
-export { type FileInput, fileAt, type SaidInput, toAttachments } from "./files/file-input.ts";
+export { type FileInput, fileAt, type HistoryInput, toAttachments } from "./files/file-input.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./guard/path-guard.ts";
 export { openKnowledge } from "./knowledge/sqlite.ts";
 export {

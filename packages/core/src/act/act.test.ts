@@ -18,7 +18,7 @@ import {
   type ToolContext,
   ZERO,
 } from "../vocab/index.ts";
-import { act, GRACE_MS, messageOf, type Run, reconcile } from "./act.ts";
+import { act, GRACE_MS, type Run, reconcile, toErrorText } from "./act.ts";
 
 const permit = {} as Permit; // whether it is one is the turnstile's affair; here it only stands for the action that is redeemed
 const action = (tool = "t"): Action => ({
@@ -66,6 +66,26 @@ describe("outcomes", () => {
     const { outcome } = await start(lost, repeat).acting();
     expect(outcome).toMatchObject(expected(repeat, "connection-lost"));
     expect(JSON.stringify(outcome)).toContain("the server went away");
+  });
+
+  test.each([
+    [
+      { cause: undefined, detail: "d" },
+      { cause: "connection-lost", detail: "d" },
+    ],
+    [
+      { cause: "banana", detail: 7n },
+      { cause: "connection-lost", detail: "7" },
+    ],
+    [
+      { cause: "killed", detail: undefined },
+      { cause: "killed", detail: "the tool did not say why" },
+    ],
+  ])("T-6 an unknown outcome that a tool describes badly (%o) can still be recorded", async (more, expected) => {
+    const lost = toolOf(() => {
+      throw new FaultError({ kind: "outcome-unknown", ...more } as never);
+    });
+    expect((await start(lost, "once").acting()).outcome).toEqual({ kind: "unknown", ...expected });
   });
 
   test("T-5 what could not be sent has failed, and says so", async () => {
@@ -272,7 +292,7 @@ test("T-6 whatever was thrown has a text, and a well-formed one", () => {
       throw new Error("no");
     },
   };
-  const messages = [new Error("plain"), "text", 5, null, undefined, Symbol("s"), Object.create(null), odd, "\ud800"].map(messageOf);
+  const messages = [new Error("plain"), "text", 5, null, undefined, Symbol("s"), Object.create(null), odd, "\ud800"].map(toErrorText);
   expect(messages.every((m) => typeof m === "string" && m.isWellFormed())).toBe(true);
   expect(messages.slice(0, 2)).toEqual(["plain", "text"]);
 });

@@ -14,6 +14,7 @@ import {
   type Repeat,
   type Tool,
   type ToolContext,
+  UNKNOWN_CAUSES,
   type UnknownCause,
 } from "../vocab/index.ts";
 
@@ -64,7 +65,7 @@ export async function reconcile(permit: Permit, redeem: Redeem, run: Run): Promi
   const asked = Promise.resolve()
     .then(() => ask(args, { ...run.context, signal: inner.signal }))
     .then((found): FoundTool => ({ kind: "found", found }))
-    .catch((error: unknown): FoundTool => ({ kind: "gave-up", detail: messageOf(error) }));
+    .catch((error: unknown): FoundTool => ({ kind: "gave-up", detail: toErrorText(error) }));
   const timeUp = run
     .sleep(run.timeoutMs, timer.signal)
     .then((): FoundTool => ({ kind: "gave-up", detail: "the tool did not say in time" }));
@@ -84,10 +85,19 @@ async function settle(repeat: Repeat, run: () => Promise<Json>): Promise<Outcome
   try {
     return { kind: "done", output: ownJson(await run()) };
   } catch (error) {
-    return error instanceof FaultError && error.fault.kind === "outcome-unknown"
-      ? outcomeUnlessRead(repeat, error.fault.cause, error.fault.detail)
-      : { kind: "failed", error: messageOf(error) };
+    const lost = lostSight(error);
+    return lost === null ? { kind: "failed", error: toErrorText(error) } : outcomeUnlessRead(repeat, lost.cause, lost.detail);
   }
+}
+
+/** A tool may be plain JavaScript: a cause that does not exist, or a detail that is no text, could not be recorded after the effect. */
+function lostSight(error: unknown): Readonly<{ cause: UnknownCause; detail: string }> | null {
+  if (!(error instanceof FaultError) || error.fault.kind !== "outcome-unknown") return null;
+  const { cause, detail }: Readonly<Record<"cause" | "detail", unknown>> = error.fault;
+  return {
+    cause: UNKNOWN_CAUSES.find((known) => known === cause) ?? "connection-lost",
+    detail: detail === undefined ? "the tool did not say why" : toErrorText(detail),
+  };
 }
 
 /** Runs under a deadline and a stop signal; whichever comes first decides, with a short grace for the tool to say what it did. */
@@ -132,12 +142,12 @@ function ownJson(output: unknown): Json {
   try {
     return copyFrozen((output ?? null) as Json);
   } catch {
-    return `[not JSON] ${messageOf(output)}`;
+    return `[not JSON] ${toErrorText(output)}`;
   }
 }
 
 /** Always a text, whatever was thrown. */
-export function messageOf(error: unknown): string {
+export function toErrorText(error: unknown): string {
   try {
     const said: unknown = error instanceof Error ? error.message : error;
     return (typeof said === "string" ? said : String(said)).toWellFormed();

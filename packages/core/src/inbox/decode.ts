@@ -16,6 +16,7 @@ import {
   label,
   millis,
   readAttachments,
+  UNKNOWN_CAUSES,
 } from "../vocab/index.ts";
 
 const name = z.string().min(1).max(200);
@@ -29,7 +30,7 @@ const outcome = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("failed"), error: z.string() }),
   z.strictObject({
     kind: z.literal("unknown"),
-    cause: z.enum(["timed-out", "cancelled", "hold-lost", "connection-lost", "killed", "not-reconciled"]),
+    cause: z.enum(UNKNOWN_CAUSES),
     detail: z.string(),
   }),
 ]);

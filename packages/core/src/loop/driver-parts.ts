@@ -19,7 +19,16 @@ import type { Ports } from "./ports.ts";
 export type Driving = Readonly<{ limits: Limits; cancel: AbortSignal; leave?: AbortSignal | null }>;
 
 export type DriverParts = Performing &
-  Readonly<{ p: Ports; held: Held; time: () => Millis; effects: EffectsInFlight; waits: Waits; intake: Intake; leave: AbortSignal | null }>;
+  Readonly<{
+    p: Ports;
+    held: Held;
+    time: () => Millis;
+    effects: EffectsInFlight;
+    late: LateAnswers;
+    waits: Waits;
+    intake: Intake;
+    leave: AbortSignal | null;
+  }>;
 
 export function createParts(p: Ports, held: Held, { limits, cancel, leave = null }: Driving): DriverParts {
   const { state: s, hold, left } = held;

@@ -83,7 +83,7 @@ export function createJudge(p: Needs, { late, toolDigest, digestAction, now }: L
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
-        ? late.decide(() => p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf })))
+        ? late.decide(text, () => p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf })))
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());

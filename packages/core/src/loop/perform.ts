@@ -16,7 +16,6 @@ import { evidence, newLabelEvents } from "./calls/outcome-events.ts";
 import type { SessionCommits } from "./commit.ts";
 import { consume, type EffectContext } from "./effects.ts";
 import { approvalDigest, isDoubtedAsBefore, type Judge } from "./judge.ts";
-import type { LateAnswers } from "./late-answers.ts";
 import type { Stops } from "./limits/abort-scopes.ts";
 import { costOfTurn, settlement } from "./limits/budgets.ts";
 import { RECALLING } from "./memory/recall.ts";
@@ -33,7 +32,6 @@ export type Performing = Readonly<{
   decide: Judge;
   commits: SessionCommits;
   announcer: Announcer;
-  late: LateAnswers;
   stop: Stops;
   limits: Limits;
   cancel: AbortSignal;
@@ -45,7 +43,6 @@ export function performOrAwait(at: Performing, move: Move): boolean | "awaited" 
     return perform(at, move);
   } catch (error) {
     if (!(error instanceof AwaitsGate)) throw error;
-    at.late.wait(error);
     return "awaited";
   }
 }
@@ -85,7 +82,7 @@ function perform(at: Performing, move: Move): boolean {
     case "recall":
       return announcer.recall(t);
     case "ask-model":
-      return reconsiderAnswer(at, t) || announcer.prepare(t);
+      return reconsiderModel(at, t) || reconsiderAnswer(at, t) || announcer.prepare(t);
     case "summarise":
     case "keep":
     case "reconcile-unknown":
@@ -221,6 +218,20 @@ function reconsiderAnswer(at: Performing, t: Turn): boolean {
   if (t.respond.kind !== "allowed") return false;
   const now = at.decide(at.c.s, t, { kind: "respond", iteration: t.iterations + 1 });
   if (isSame(now, t.respond.decided)) return false;
+  recordDecision(at, now);
+  return true;
+}
+
+function reconsiderModel(at: Performing, t: Turn): boolean {
+  const { c, commits } = at;
+  if (t.model.kind !== "allowed") return false;
+  const before = t.model.decided;
+  if (commits.isCurrent(before.id) && c.p.gate.digest === c.s.agent.policies) return false;
+  commits.markStale(before.id);
+  const now = at.decide(c.s, t, { kind: "model", iteration: t.iterations + 1 });
+  commits.markCurrent(before.id);
+  if (isSame(now, before)) return false;
+  commits.withdraw(before.id);
   recordDecision(at, now);
   return true;
 }

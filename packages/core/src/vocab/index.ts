@@ -11,7 +11,7 @@ export * from "./fault.ts";
 export * from "./ids.ts";
 export * from "./intent.ts";
 export * from "./knowledge.ts";
-export type * from "./outcome.ts";
+export * from "./outcome.ts";
 export type * from "./output.ts";
 export * from "./principal.ts";
 export * from "./proposal.ts";

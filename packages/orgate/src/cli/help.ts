@@ -1,7 +1,6 @@
 /** Help, from the table of commands alone. */
 import type { CommandSpec, Paint } from "@orgate/shell/terminal";
 import { COMMANDS, commandsOf } from "./commands.ts";
-import { usageLine } from "./parse.ts";
 import { COMMON } from "./table/options.ts";
 
 export function helpText(group: string | null, command: CommandSpec | null, paint: Paint): string {
@@ -40,4 +39,16 @@ function commandHelp(command: CommandSpec, paint: Paint): string {
     "examples:",
     ...command.examples.map((example) => `  ${example}`),
   ].join("\n");
+}
+
+/** Required options stand without brackets, before the others. */
+export function usageLine({ name, args, options }: CommandSpec): string {
+  const words = args.map((arg) => `${arg.required ? arg.name : `[${arg.name}]`}${arg.many === true ? "…" : ""}`);
+  const all = Object.entries(options).map(([option, spec]) => {
+    const isRequired = spec.type === "string" && spec.required === true;
+    const flag = `--${option}${spec.type === "string" ? ` ${spec.value}` : ""}`;
+    return { isRequired, text: `${isRequired ? flag : `[${flag}]`}${spec.type === "string" && spec.many === true ? "…" : ""}` };
+  });
+  const flags = [...all.filter(({ isRequired }) => isRequired), ...all.filter(({ isRequired }) => !isRequired)].map(({ text }) => text);
+  return ["orgate", name, ...words, ...flags].join(" ");
 }

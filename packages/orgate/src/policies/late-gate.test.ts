@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Agent, defineAgent, defineTool, type Gate, tableGate, type Verdict } from "@orgate/core";
@@ -8,7 +8,8 @@ import { ed25519, sha256 } from "../node/crypto.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { createRuntime } from "../runtime/runtime.ts";
 import { createPerson } from "../store/keyring.ts";
-import { type LateAnswer, type LateFacts, lateGate } from "./late-gate.ts";
+import { fileTools } from "../tools/file-tools.ts";
+import { type LateAnswer, type LateFacts, type LateGateOptions, lateGate } from "./late-gate.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -21,6 +22,7 @@ function folder(): string {
 }
 
 const PERMISSIVE = tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256);
+const NONE = tableGate([{ id: "none", action: "*", verdict: "deny" }], sha256);
 type Answer = (facts: LateFacts, asked: number, runtime: Runtime) => Promise<unknown>;
 
 /** An agent that calls `pay` once a turn; the late gate is asked about that call only. */
@@ -61,6 +63,23 @@ async function payers(answer: Answer, gate: Gate = PERMISSIVE, timeoutMs = 10_00
     principal: { kind: "user", id: "ada" },
   });
   return { paid, runtime, asked: () => asked };
+}
+
+type ServiceAnswer = LateGateOptions<Gate>["answer"];
+
+/** An agent that calls `note` once. */
+function clerk(toGate: (answer: ServiceAnswer) => Gate, answer: ServiceAnswer) {
+  const ran: string[] = [];
+  const note = defineTool({ name: "note", description: "Notes.", input: z.strictObject({}), run: async () => void ran.push("ran") });
+  const agent = defineAgent({
+    name: "clerk",
+    instructions: "Note it.",
+    model: "offline/clerk",
+    modelOptions: { rules: [{ when: { notCalled: ["note"] }, calls: [{ tool: "note", args: {} }] }, { say: "Done." }] },
+    tools: [note],
+  });
+  const principal = { kind: "user", id: "ada" } as const;
+  return { ran, given: { directory: folder(), agents: [agent], gate: toGate(answer), principal } };
 }
 
 async function payUnder(answer: Answer, gate?: Gate, timeoutMs?: number) {
@@ -189,6 +208,104 @@ describe("a gate that answers later", () => {
     );
     expect(kinds.slice(0, 3).sort()).toEqual(["model", "model.asked", "respond"]);
     expect(kinds.indexOf("respond")).toBeLessThan(kinds.indexOf("model.asked"));
+    await runtime.close();
+  });
+
+  test("G-38 the decision that waits for an answer gets it, however short answers stay fresh", async () => {
+    let asked = 0;
+    const { given, ran } = clerk(
+      (answer) => lateGate({ name: "desk", gate: PERMISSIVE, freshMs: 0, answer }),
+      async (action) => {
+        if (action.kind === "call") asked += 1;
+        return { kind: "allow" };
+      },
+    );
+    const runtime = await createRuntime(given);
+    expect([(await runtime.complete("clerk", "Go.")).ending, ran, asked]).toEqual(["completed", ["ran"], 1]);
+    await runtime.close();
+  });
+
+  test("L-18 a cancelled turn tells the service to stop", async () => {
+    const stop = new AbortController();
+    let told: AbortSignal | null = null;
+    const { given } = clerk(
+      (answer) => lateGate({ name: "desk", gate: PERMISSIVE, answer }),
+      (_, __, signal) => {
+        told = signal;
+        stop.abort("enough");
+        return new Promise(() => {});
+      },
+    );
+    const runtime = await createRuntime(given);
+    expect((await runtime.complete("clerk", "Go.", { signal: stop.signal })).ending).toBe("cancelled");
+    expect(told).toMatchObject({ aborted: true, reason: "nobody waits for the answer any more" });
+    await runtime.close();
+  });
+
+  test("keeps the methods of a gate that is an instance of a class with private fields, or is frozen", () => {
+    class Desk implements Gate {
+      readonly #inner = PERMISSIVE;
+      get digest() {
+        return this.#inner.digest;
+      }
+      get lately() {
+        return this.#inner.lately;
+      }
+      decide(...args: Parameters<Gate["decide"]>) {
+        return this.#inner.decide(...args);
+      }
+      decideFor(...args: Parameters<Gate["decideFor"]>) {
+        return this.#inner.decideFor(...args);
+      }
+      groupsOf(user: string) {
+        return this.#inner.groupsOf(user);
+      }
+    }
+    for (const gate of [new Desk(), Object.freeze({ ...PERMISSIVE })] as const) {
+      const { digest, decideFor, groupsOf } = lateGate<Gate>({ name: "desk", gate, answer: async () => ({ kind: "allow" }) });
+      const act = { kind: "edit-policy" } as Parameters<Gate["decideFor"]>[1];
+      expect([digest, decideFor("ada", act), groupsOf("ada")]).toEqual([
+        PERMISSIVE.digest,
+        PERMISSIVE.decideFor("ada", act),
+        PERMISSIVE.groupsOf("ada"),
+      ]);
+    }
+  });
+
+  test("T-13 is asked about a search and not about each of its hits; its yes covers those that the policies permit", async () => {
+    const root = folder();
+    for (const name of ["a.txt", "b.txt", "secret.txt"]) writeFileSync(join(root, name), "needle");
+    const calls: string[] = [];
+    const gate: Gate = {
+      ...PERMISSIVE,
+      decide: (action, facts) => (action.kind === "call" && action.resource.id === "secret.txt" ? NONE : PERMISSIVE).decide(action, facts),
+    };
+    const agent = defineAgent({
+      name: "clerk",
+      instructions: "Look.",
+      model: "offline/clerk",
+      modelOptions: {
+        rules: [
+          { when: { notCalled: ["search_files"] }, calls: [{ tool: "search_files", args: { path: ".", text: "needle" } }] },
+          { say: "Done." },
+        ],
+      },
+      tools: [...fileTools({ root })],
+    });
+    const late = lateGate({
+      name: "desk",
+      gate,
+      answer: async (action) => {
+        if (action.kind === "call") calls.push(action.tool);
+        return { kind: "allow" };
+      },
+    });
+    const principal = { kind: "user", id: "ada" } as const;
+    const runtime = await createRuntime({ directory: folder(), agents: [agent], gate: late, principal });
+    const { events } = await runtime.complete("clerk", "Go.");
+    const outputs = events.flatMap(({ event }) => (event.kind === "act.ended" ? [event.outcome] : []));
+    expect(outputs).toMatchObject([{ kind: "done", output: { matches: [{ path: "a.txt" }, { path: "b.txt" }], withheld: 1 } }]);
+    expect(calls).toEqual(["search_files"]);
     await runtime.close();
   });
 

@@ -19,6 +19,7 @@ import {
   toCanonicalJson,
   type Verdict,
 } from "@orgate/core";
+import { bindMethods } from "../node/bind-methods.ts";
 
 /** The facts of an action as plain data: it can be sent as JSON. */
 export type LateFacts = Readonly<{
@@ -48,11 +49,11 @@ export type LateGateOptions<G extends Gate> = Readonly<{
   answer(action: Action, facts: LateFacts, signal: AbortSignal): Promise<LateAnswer>;
   /** Denied after so long; 10 s unless given. */
   timeoutMs?: number;
-  /** How long an answer counts for the same action under the same facts; 1 s unless given. */
+  /** How long an answer counts that came when nobody waited for it any more, for the same action under the same facts; 1 s unless given. */
   freshMs?: number;
 }>;
 
-type Asked = { readonly answered: Promise<void>; answer: LateAnswer | null; at: number };
+type Asked = { readonly answered: Promise<void>; readonly stop: AbortController; answer: LateAnswer | null; at: number; waiters: number };
 
 const KEPT = 1_000;
 /** The time limit is kept here; the driver's own comes after it. */
@@ -71,10 +72,13 @@ export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_00
   const asked = new Map<string, Asked>();
 
   function ask(key: string, action: Action, facts: LateFacts): Asked {
+    const stop = new AbortController();
     const late: Asked = {
+      stop,
       answer: null,
       at: 0,
-      answered: withinTime((signal) => answer(action, facts, signal), timeoutMs).then((came) => {
+      waiters: 0,
+      answered: withinTime((signal) => answer(action, facts, signal), timeoutMs, stop).then((came) => {
         late.answer = came;
         late.at = performance.now();
       }),
@@ -85,21 +89,32 @@ export function lateGate<G extends Gate>({ name, gate, answer, timeoutMs = 10_00
     return late;
   }
 
+  /** An action that nobody waits for any more is not asked about any longer. */
+  function letGo(key: string, late: Asked): void {
+    late.waiters -= 1;
+    if (late.waiters > 0 || late.answer !== null) return;
+    if (asked.get(key) === late) asked.delete(key);
+    late.stop.abort("nobody waits for the answer any more");
+  }
+
   function decide(action: Action, facts: Facts): Decision {
     const first = gate.decide(action, facts);
-    if (first.verdict.kind !== "allow" && first.verdict.kind !== "ask") return first;
+    if ((first.verdict.kind !== "allow" && first.verdict.kind !== "ask") || facts.supposed === true) return first;
     const plain = toPlain(action, facts);
     const key = toCanonicalJson({ action, facts: plain, verdict: first.verdict, read: first.read, slice: first.slice });
     const known = asked.get(key);
-    if (known !== undefined && known.answer !== null && performance.now() - known.at <= freshMs) {
+    if (known !== undefined && known.answer !== null && (known.waiters > 0 || performance.now() - known.at <= freshMs)) {
       asked.delete(key); // an answer counts once: the same call of another session, or the next decision, is asked about again
       return { ...first, verdict: narrowed(first.verdict, known.answer, policy) };
     }
     const waiting = known !== undefined && known.answer === null ? known : ask(key, action, plain);
-    throw new AwaitsGate(key, waiting.answered, timeoutMs + GRACE_MS);
+    throw new AwaitsGate(key, waiting.answered, timeoutMs + GRACE_MS, () => {
+      waiting.waiters += 1;
+      return () => letGo(key, waiting);
+    });
   }
 
-  return new Proxy(gate, { get: (of, property) => (property === "decide" ? decide : Reflect.get(of, property)) });
+  return Object.defineProperty(bindMethods(gate), "decide", { value: decide, enumerable: true });
 }
 
 function toPlain(action: Action, facts: Facts): LateFacts {
@@ -109,14 +124,20 @@ function toPlain(action: Action, facts: Facts): LateFacts {
   return { agent, onBehalfOf, surface, labels, calls, spent, cents, media };
 }
 
-/** Never rejects: what goes wrong is a denial. */
-async function withinTime(ask: (signal: AbortSignal) => Promise<LateAnswer>, timeoutMs: number): Promise<LateAnswer> {
-  const stop = new AbortController();
+/** Never rejects: what goes wrong is a denial. Aborting `stop` ends the wait and its timer at once. */
+async function withinTime(
+  ask: (signal: AbortSignal) => Promise<LateAnswer>,
+  timeoutMs: number,
+  stop: AbortController,
+): Promise<LateAnswer> {
   const late = Promise.withResolvers<LateAnswer>();
   const timer = setTimeout(() => {
     late.resolve({ kind: "deny", reason: `no answer within ${timeoutMs} ms` });
     stop.abort("no answer in time");
   }, timeoutMs);
+  stop.signal.addEventListener("abort", () => late.resolve({ kind: "deny", reason: "nobody waits for the answer any more" }), {
+    once: true,
+  });
   try {
     return checked(await Promise.race([ask(stop.signal), late.promise]));
   } catch (error) {

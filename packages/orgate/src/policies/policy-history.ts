@@ -21,9 +21,9 @@ import {
 } from "@orgate/core";
 import { readRule } from "@orgate/core/gate";
 import { eachEntry, listPolicyFiles } from "@orgate/core/journal";
+import { usageFault } from "@orgate/core/vocab";
 import { countSet, type SetCounts } from "@orgate/protocol/view";
 import { sha256 } from "../node/crypto.ts";
-import { usageFault } from "../node/usage-fault.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
 import type { SetFile } from "./policies.ts";
 

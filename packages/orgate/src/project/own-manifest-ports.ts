@@ -1,5 +1,5 @@
 /** Ports of manifest tools that a program brings: where secrets come from, and what runs a program or a request. Both are held to their contract. */
-import { FaultError } from "@orgate/core";
+import { copyFrozen, FaultError, type Json } from "@orgate/core/vocab";
 import type { Invocation, InvocationResult, InvocationRunner } from "@orgate/toolclad";
 import type { SecretsPort } from "../identity/secrets.ts";
 
@@ -63,7 +63,7 @@ export function guardRunner(own: InvocationRunner, graceMs = GRACE_MS): Invocati
       const timeMs = timeLimit(invocation) + graceMs;
       try {
         const ran: unknown = await within(async () => own.run(invocation, options), timeMs);
-        return isInvocationResult(ran) ? ran : stopped("connection", "the runner answered something else than a result");
+        return isInvocationResult(ran, invocation.kind) ? ran : stopped("connection", "the runner answered something else than a result");
       } catch (error) {
         if (error === LATE) return stopped("time", `the runner did not answer within ${timeMs} ms`);
         return stopped("connection", `the runner failed: ${error instanceof Error ? error.message : String(error)}`);
@@ -86,21 +86,42 @@ async function within<T>(work: () => Promise<T>, ms: number): Promise<T> {
   }
 }
 
-function isInvocationResult(value: unknown): value is InvocationResult {
-  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
-  const has = (name: string, type: string): boolean => typeof Reflect.get(value, name) === type;
-  switch (value.kind) {
+const STOPPED_BY = ["time", "memory", "processes", "output", "signal", "connection"];
+
+/** Of the kind that this invocation can have, with every part that is recorded: half a result proves nothing about what was done. */
+function isInvocationResult(value: unknown, invoked: Invocation["kind"]): value is InvocationResult {
+  if (typeof value !== "object" || value === null) return false;
+  const part = (name: string): unknown => Reflect.get(value, name);
+  const areTexts = (...names: readonly string[]): boolean => names.every((name) => typeof part(name) === "string");
+  const isTimed = isCount(part("durationMs"));
+  const isWhole = isTimed && typeof part("truncated") === "boolean";
+  switch (part("kind")) {
     case "exited":
-      return has("stdout", "string") && has("stderr", "string") && "code" in value && "signal" in value;
+      return invoked === "process" && isWhole && areTexts("stdout", "stderr") && hasExit(part("code"), part("signal"));
     case "responded":
-      return has("status", "number") && has("body", "string") && has("headers", "object");
+      return invoked === "http" && isWhole && areTexts("body") && isStatus(part("status")) && isHeaders(part("headers"));
     case "answered":
-      return "output" in value && has("isError", "boolean");
+      return invoked === "mcp" && isWhole && typeof part("isError") === "boolean" && isJson(part("output"));
     case "refused":
-      return has("reason", "string") && has("hint", "string");
+      return areTexts("reason", "hint");
     case "stopped":
-      return has("by", "string") && has("detail", "string") && has("stdout", "string") && has("stderr", "string");
+      return isTimed && areTexts("detail", "stdout", "stderr") && STOPPED_BY.some((by) => by === part("by"));
     default:
       return false;
+  }
+}
+
+const isCount = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value) && value >= 0;
+const isStatus = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 100 && Number(value) <= 599;
+/** A program ends with a code or by a signal. */
+const hasExit = (code: unknown, signal: unknown): boolean =>
+  (Number.isInteger(code) && signal === null) || (code === null && typeof signal === "string");
+const isHeaders = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.values(value).every((one) => typeof one === "string");
+function isJson(value: unknown): boolean {
+  try {
+    return value !== undefined && copyFrozen(value as Json) !== undefined;
+  } catch {
+    return false;
   }
 }

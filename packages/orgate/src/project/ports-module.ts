@@ -5,6 +5,7 @@ import type { InvocationRunner } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
 import { fileFault } from "../files/file-fault.ts";
 import { importModule, matchProjectFiles } from "../guard/modules.ts";
+import { bindMethods } from "../node/bind-methods.ts";
 import type { FindSecret } from "./own-manifest-ports.ts";
 
 /** Ports that are used while a project is loaded, or by its manifest tools. The others are options of `createRuntime`. */
@@ -29,9 +30,9 @@ export const PORT_NAMES = [
   ...(["model", "knowledge", "counters", "contextPlans", "breakers", "tracer", "middleware", "embedding"] as const),
   ...(["secrets", "running", "skillPrompter"] as const),
 ];
-export const PORTS_HINT = `export default { ${PORT_NAMES.join(", ")} }, as docs/guide/project.md describes them; all may be left out`;
+export const PORTS_HINT = `export default { ${PORT_NAMES.join(", ")} }, as docs/guide/project.md describes them; all may be left out, and a class keeps the rest in #private fields`;
 
-export type PortsModule = Readonly<{ file: string; given: object }>;
+export type PortsModule = Readonly<{ file: string; given: Readonly<Record<string, unknown>> }>;
 
 /** Null where the project names none. Throws `file-bad` when it cannot be loaded, or is no object of ports that exist and have their shape. */
 export async function loadPortsModule({ root, ports }: Pick<Config, "root" | "ports">): Promise<PortsModule | null> {
@@ -43,12 +44,13 @@ export async function loadPortsModule({ root, ports }: Pick<Config, "root" | "po
   const module = await importModule(file, folder);
   const given: unknown = "default" in module ? module.default : null;
   if (typeof given !== "object" || given === null) throw fileFault({ file, detail: "its default export is no object", hint: PORTS_HINT });
-  for (const [name, value] of Object.entries(given)) {
+  const read = Object.fromEntries(Object.entries(bindMethods(given)));
+  for (const [name, value] of Object.entries(read)) {
     if (!PORT_NAMES.some((one) => one === name)) throw fileFault({ file, detail: `there is no port \`${name}\``, hint: PORTS_HINT });
     if (isBuildPort(name) && value !== undefined && !BUILD_PORTS[name](value))
       throw fileFault({ file, detail: `\`${name}\` is not what docs/guide/project.md describes`, hint: PORTS_HINT });
   }
-  return { file, given };
+  return { file, given: read };
 }
 
 export async function loadBuildPorts(config: Pick<Config, "root" | "ports">): Promise<BuildPorts> {

@@ -260,8 +260,8 @@ export function checkedRuntime(r: Runtime): Runtime {
     breakers: checkedBreakers(r.breakers),
     deadLetters: checkedLetters(r.deadLetters),
     known: checkedKnown(r.known),
-    wish: withArgumentCheck(
-      "wish",
+    putIntent: withArgumentCheck(
+      "putIntent",
       {
         intent: need(
           "a signed intent",
@@ -269,7 +269,7 @@ export function checkedRuntime(r: Runtime): Runtime {
           (v) => hasText(v, "id") && hasText(v, "session") && hasText(v, "signature"),
         ),
       },
-      r.wish,
+      r.putIntent,
     ),
     followUp: withArgumentCheck("followUp", { session, said, as: PERSON }, r.followUp),
     halt: withArgumentCheck(

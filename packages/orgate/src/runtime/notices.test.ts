@@ -4,7 +4,7 @@ import type { Screen } from "@orgate/shell/terminal";
 import { afterAll, expect, test } from "vitest";
 import { askingDesk, parked, withPeople } from "../cli/commands/fixtures/asking.ts";
 import type { Desk } from "../cli/commands/fixtures/desk.ts";
-import { livePrinter } from "../cli/commands/sessions/driving.ts";
+import { livePrinter } from "../cli/commands/sessions/run.ts";
 import { checkNotice } from "./notice-webhook.ts";
 
 const desks: Desk[] = [];

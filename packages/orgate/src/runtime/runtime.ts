@@ -1,10 +1,22 @@
 /** The library's front door in Node: opens a folder, runs agents, resumes sessions, shows what happened. */
 
-import { type Agent, type Entry, type Live, readState, type Schema, type Surface, withChosenModel, withDefaultModel } from "@orgate/core";
+import {
+  type Agent,
+  type Entry,
+  type Live,
+  type RunResult,
+  readState,
+  type Schema,
+  type Surface,
+  withChosenModel,
+  withDefaultModel,
+} from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
 import { embedderFor } from "../models/embedding.ts";
 import { readModelSettings } from "../models/env.ts";
 import { createModelLookup } from "../models/named-model.ts";
+import { bindMethods } from "../node/bind-methods.ts";
+import { closeAll } from "../node/close-all.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { isPolicies } from "../policies/policies.ts";
@@ -17,12 +29,10 @@ import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
 import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
-import { startRun } from "./run-stream.ts";
-import { SessionRunner } from "./session-runner.ts";
+import { runTurn, SessionRunner } from "./session-runner.ts";
 import { createSessions } from "./sessions.ts";
 import { createSubscribe, openLiveText } from "./subscribe.ts";
 import type { Telemetry } from "./telemetry.ts";
-import { runTurn } from "./turn-runner.ts";
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { given, agentsByName, outside, place, deciding, policies, tracers } = await openParts(options);
@@ -79,15 +89,16 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   };
 
   const ended = new AbortController();
-  async function close(): Promise<void> {
-    await runner.stop();
-    ended.abort();
-    policies?.stop();
-    await runner.closeDoor();
-    await options.notify?.close();
-    for (const { close: closeTracer } of tracers) await closeTracer();
-    await place.close();
-  }
+  const close = (): Promise<void> =>
+    closeAll([
+      () => runner.stop(),
+      () => ended.abort(),
+      () => policies?.stop(),
+      () => runner.closeDoor(),
+      () => options.notify?.close(),
+      ...tracers.map((tracer) => () => tracer.close()),
+      () => place.close(),
+    ]);
 
   return checkedRuntime({
     sessions,
@@ -95,13 +106,71 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,
-    wish: (intent) => inbox.put(intent),
+    putIntent: (intent) => inbox.put(intent),
     ...operatorApi({ place, directory, gate, agents: given, outside, resume: (session) => resume(session).result }),
     inspect: inspectOf(place, outside, options, given),
     place,
     park: () => runner.park(),
     close,
   });
+}
+
+type Track = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+/** One run, seen by callback, by any number of iterators, or by its result alone. An iterator sees what happens from its start on. */
+export function startRun(
+  on: ((live: Live) => void) | undefined,
+  track: Track,
+  start: (watch: (live: Live) => void, signal: AbortSignal) => Promise<RunResult>,
+): Run {
+  const readers = new Set<{ readonly queue: Live[]; wake: () => void }>();
+  let over = false;
+  let failed: { readonly error: unknown } | null = null;
+  const watch = (live: Live) => {
+    for (const reader of readers) {
+      reader.queue.push(live);
+      reader.wake();
+    }
+    if (failed !== null) return;
+    try {
+      on?.(live);
+    } catch (error) {
+      failed = { error }; // the run does not depend on who looks; whoever awaits it hears of this at its end
+    }
+  };
+  const result = track(async (signal) => {
+    await Promise.resolve(); // whoever iterates has begun to
+    const came = await start(watch, signal);
+    if (failed !== null) throw failed.error;
+    return came;
+  }).finally(() => {
+    over = true;
+    for (const reader of readers) reader.wake();
+  });
+  result.catch(() => {}); // whoever awaits `result` or iterates hears of it; a run that nobody awaits does not bring the process down
+  return {
+    result,
+    [Symbol.asyncIterator]() {
+      const reader = { queue: [] as Live[], wake: () => {} };
+      readers.add(reader); // now, not at the first `next`: nothing in between is missed
+      return read(reader);
+    },
+  };
+
+  async function* read(reader: { readonly queue: Live[]; wake: () => void }): AsyncGenerator<Live> {
+    try {
+      for (;;) {
+        for (let live = reader.queue.shift(); live !== undefined; live = reader.queue.shift()) yield live;
+        if (over) break;
+        await new Promise<void>((resolve) => {
+          reader.wake = resolve;
+        });
+      }
+      await result; // a failed run ends its iterator with the failure
+    } finally {
+      readers.delete(reader);
+    }
+  }
 }
 
 /** Checks the options, then opens what a runtime stands on; nothing is opened when one of them is wrong. */
@@ -115,21 +184,26 @@ async function openParts(options: RuntimeOptions) {
   const outside = portsOf(options);
   const { store, knowledge, breakers } = options;
   const place = await openProjectStore({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });
-  const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
-  const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
-  const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
-  const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
-  return { given, agentsByName, outside, place, deciding, policies, tracers };
+  try {
+    const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
+    const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
+    const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
+    const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
+    return { given, agentsByName, outside, place, deciding, policies, tracers };
+  } catch (error) {
+    await place.close();
+    throw error;
+  }
 }
 
 function portsOf(options: RuntimeOptions): Outside {
   const settings = readModelSettings(options.env ?? process.env, options.folder ?? null);
   const { embedding = null } = options;
-  const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding;
+  const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding === null ? null : bindMethods(embedding);
   return {
     model: options.model ?? createModelLookup(settings),
-    clock: options.clock ?? NODE.clock,
-    ids: options.ids ?? NODE.ids,
+    clock: bindMethods(options.clock ?? NODE.clock),
+    ids: bindMethods(options.ids ?? NODE.ids),
     counters: withOwnCounters(options.counters),
     contextPlans: ownContextPlans(options.contextPlans),
     embedder,

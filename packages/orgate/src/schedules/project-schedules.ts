@@ -17,7 +17,7 @@ import {
   seq,
 } from "@orgate/core";
 import { foldSchedule, type StandingSchedule, scheduleStream, toScheduleStanding } from "@orgate/core/journal";
-import { usageFault } from "../node/usage-fault.ts";
+import { usageFault } from "@orgate/core/vocab";
 import { type Acting, assertMayAct, certifyActor } from "../runtime/people/approvals.ts";
 import { createRunCheck } from "../runtime/people/may-run.ts";
 import type { Person } from "../store/keyring.ts";

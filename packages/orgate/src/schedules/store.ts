@@ -30,7 +30,7 @@ import {
   scheduleStream,
   toScheduleStanding,
 } from "@orgate/core/journal";
-import { usageFault } from "../node/usage-fault.ts";
+import { usageFault } from "@orgate/core/vocab";
 
 /** `from`: the file that declares it; null: a person added it. `isOwned`: the file names the owner. */
 export type Declared = Readonly<{ name: string; spec: ScheduleSpec; from: string | null; isOwned?: boolean }>;

@@ -37,8 +37,8 @@ import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal.ts";
+import { QUESTIONS_SQL } from "./sqlite/approval-requests.ts";
 import { DEAD_LETTERS_SQL } from "./sqlite/dead-letters.ts";
-import { QUESTIONS_SQL } from "./sqlite/questions.ts";
 import { sessionsSql } from "./sqlite/reader.ts";
 import { HELD_SQL, STREAMS_SQL } from "./sqlite/rows.ts";
 import { UNKNOWNS_SQL } from "./sqlite/unknowns.ts";
@@ -234,6 +234,31 @@ test("Q-25 the list of what waits is made again from the entries where it is mis
   await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(session) }] });
   await second.erase(session, seq(2), seq(2));
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
+});
+
+test("J-24 a short page of the list is its last: a row that is not shown, because an operator has acknowledged it, takes no place on a page", async () => {
+  const directory = folder();
+  const store = open(directory);
+  const session = sessionId("s_waits00001");
+  const hold = await store.journal.take(session);
+  const events = [opened("echo"), ...Array.from({ length: 9 }, (_, i) => asked(`q${i}`, `respond:${i + 1}`, 1))];
+  await store.journal.append({ stream: session, after: seq(0), hold, consumes: [], unlessHalted: [], events: stamped(...events) });
+  edit(directory, (db) => db.exec("UPDATE questions SET question = replace(question, '{', '{ ') WHERE approval IN ('q2', 'q3', 'q5')"));
+  const read = async () => {
+    const pages: string[][] = [];
+    let after = 0;
+    do {
+      const rows = await store.journal.questions({ after, most: 3 });
+      pages.push(rows.map(({ approval }) => approval));
+      after = rows.at(-1)?.arrival ?? 0;
+    } while (pages.at(-1)?.length === 3);
+    return pages;
+  };
+  for (const _ of ["q2", "q3", "q5"]) {
+    await expect(read()).rejects.toThrow("of table `questions`");
+    store.alarms.acknowledge({ by: "ana", reason: "seen" });
+  }
+  expect(await read()).toEqual([["q0", "q1", "q4"], ["q6", "q7", "q8"], []]);
 });
 
 test("J-8 the title of a session is gone with what is erased of it, in every file, and stays gone when the session is closed", async () => {

@@ -46,7 +46,7 @@ export function reconcileUnknown(c: EffectContext, unknown: Unknown): (() => voi
                 context,
                 timeoutMs: tool.timeoutMs ?? 30_000,
                 stop: c.stopOf(tool.name),
-                sleep: c.p.clock.sleep,
+                sleep: (ms, signal) => c.p.clock.sleep(ms, signal),
                 deadline: c.deadline,
               }),
             );

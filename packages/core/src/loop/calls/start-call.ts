@@ -105,7 +105,7 @@ function toRun(
     context,
     timeoutMs,
     stop: c.stopOf(tool.name),
-    sleep: c.p.clock.sleep,
+    sleep: (ms, signal) => c.p.clock.sleep(ms, signal),
     deadline: c.deadline,
   };
 }

@@ -25,7 +25,7 @@ export function createWouldPermit(
     const tool = p.tools.find(name);
     if (action.kind !== "call" || tool === null) return "unsaid";
     const supposed = asIf(action, tool, toolDigest(tool), args);
-    return said(failClosed(() => p.gate.decide(supposed, factsOf(supposed))).verdict, granted);
+    return said(failClosed(() => p.gate.decide(supposed, { ...factsOf(supposed), supposed: true })).verdict, granted);
   };
 }
 

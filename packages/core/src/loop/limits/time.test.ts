@@ -44,3 +44,19 @@ test("T-5 deadlines ring at their own times on one sleep, in any order; what was
   await setImmediate();
   expect([rung.length, clock.sleepers()]).toEqual([3, 0]);
 });
+
+test("T-5 a deadline that is no number rings at once, and hides no other", async () => {
+  const clock = manualClock();
+  const deadlines = createDeadlines(clock);
+  const rung: string[] = [];
+  deadlines.set(Number.NaN, () => void rung.push("no number"));
+  deadlines.set(5_000, () => void rung.push("first"));
+  deadlines.set(10_000, () => void rung.push("second"));
+  await setImmediate();
+  expect(rung).toEqual(["no number"]);
+  for (const expected of [2, 3]) {
+    clock.advance(5_000);
+    await setImmediate();
+    expect(rung).toHaveLength(expected);
+  }
+});

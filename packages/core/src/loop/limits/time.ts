@@ -46,7 +46,7 @@ export function createDeadlines(clock: Clock): Deadlines {
   }
   return {
     set(ms, ring) {
-      const one = { due: clock.elapsed() + ms, ring };
+      const one = { due: clock.elapsed() + (Number.isNaN(ms) ? 0 : ms), ring }; // no number is no time: in a minimum it would hide every other deadline
       waiting.add(one);
       if (one.due < wakes) sleepUntil(one.due);
       return () => waiting.delete(one);

@@ -26,8 +26,9 @@ export function openOrders(journal: Pick<Journal, "read" | "append">, now: () =>
   async function refresh(): Promise<void> {
     for (const [stream, after] of seen) {
       for await (const entries of entryPages(journal, stream, after)) {
-        orders = foldOrders(orders, entries);
-        seen.set(stream, entries.at(-1)?.seq ?? after);
+        const news = entries.filter(({ seq: at }) => at > (seen.get(stream) ?? after)); // another refresh may have folded them while this one was reading
+        if (news.length > 0) orders = foldOrders(orders, news);
+        seen.set(stream, news.at(-1)?.seq ?? seen.get(stream) ?? after);
       }
     }
   }

@@ -4,7 +4,7 @@
  *
  * A-1 an agent in TOML is an agent like any other; an unknown or wrong setting, and a tool that nobody exports, is refused with file, line
  *     and column.
- * M-25 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; what is wrong with it is told with its place.
+ * M-25 an agent in TOML answers by a JSON Schema, as a table or as a file beside it; a mistake in it is reported with its place.
  */
 
 import { existsSync, realpathSync } from "node:fs";
@@ -70,7 +70,7 @@ const agentSchema = z.strictObject({
   outputRepairs: z.int().exactOptional(),
   knowledge: z.union([z.boolean(), z.record(z.string(), z.json())]).optional(),
   modelOptions: z.record(z.string(), z.json()).default({}),
-  /** Looked at by whoever serves the project, with all the others. */
+  /** Read by the server of the project, with all the others. */
   schedules: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
   webhooks: z.record(z.string(), z.record(z.string(), z.json())).exactOptional(),
 });

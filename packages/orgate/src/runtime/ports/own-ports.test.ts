@@ -9,8 +9,9 @@ import * as z from "zod";
 import { sha256 } from "../../node/crypto.ts";
 import type { RuntimeOptions } from "../api.ts";
 import { createRuntime } from "../runtime.ts";
+import { NODE } from "./outside.ts";
 import { safeTracer, withOwnCounters } from "./own-ports.ts";
-import { type OpenOwnStore, openOwnStore } from "./own-store.ts";
+import { type OpenOwnStore, type OwnStore, openOwnStore } from "./own-store.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -50,6 +51,32 @@ const inMemory: OpenOwnStore = ({ keyFor }) => {
   const writer = writerId("w1");
   return memoryStore({ writer, hash: sha256, salt: () => randomBytes(16).toString("hex"), ...keyFor(writer) });
 };
+const fail = (): never => {
+  throw new Error("stuck");
+};
+
+/** The same port as an instance of a class: methods on the prototype, state in a private field. */
+function asInstance<T extends object>(port: T): T {
+  class Instance {
+    readonly #port = port;
+    static partOf(instance: Instance, name: keyof T): unknown {
+      return instance.#port[name];
+    }
+  }
+  for (const name of Object.keys(port) as (keyof T)[]) {
+    const isMethod = typeof port[name] === "function";
+    Object.defineProperty(Instance.prototype, name, {
+      [isMethod ? "value" : "get"]: isMethod
+        ? function (this: Instance, ...args: unknown[]) {
+            return Reflect.apply(Instance.partOf(this, name) as () => unknown, port, args);
+          }
+        : function (this: Instance) {
+            return Instance.partOf(this, name);
+          },
+    });
+  }
+  return new Instance() as unknown as T;
+}
 async function errorOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => "nothing was thrown",
@@ -81,6 +108,76 @@ describe("a journal store of the program's own", () => {
   test("that never opens is given up", async () => {
     const opening = {} as Parameters<OpenOwnStore>[0];
     expect(await errorOf(openOwnStore(() => new Promise(() => {}), opening, 10))).toContain("it was not open within 10 ms");
+  });
+
+  test("that opens after it was given up is closed", async () => {
+    const [comes, isClosed] = [Promise.withResolvers<OwnStore>(), Promise.withResolvers<void>()];
+    expect(await errorOf(openOwnStore(() => comes.promise, {} as Parameters<OpenOwnStore>[0], 10))).toContain(
+      "it was not open within 10 ms",
+    );
+    comes.resolve({ close: async () => isClosed.resolve() } as OwnStore);
+    await isClosed.promise;
+  });
+
+  test("may be made of classes, like the clock, the ids and the inbox: methods keep their `this`, and no part is left out", async () => {
+    let closed = 0;
+    const raised: string[] = [];
+    class Alarms {
+      standing = () => [];
+      raise(what: string) {
+        raised.push(what);
+        return true;
+      }
+      acknowledge() {
+        return [];
+      }
+    }
+    class Disk {
+      readonly #store: OwnStore;
+      readonly #alarms = new Alarms();
+      constructor(store: OwnStore) {
+        this.#store = store;
+      }
+      get journal() {
+        return asInstance(this.#store.journal);
+      }
+      get inbox() {
+        return asInstance(this.#store.inbox);
+      }
+      get alarms() {
+        return this.#alarms;
+      }
+      head() {
+        return this.#store === null ? "" : "the head";
+      }
+      async close() {
+        closed += this.#store === null ? 0 : 1;
+      }
+    }
+    const store: OpenOwnStore = async (opening) => new Disk(await inMemory(opening)) as unknown as OwnStore;
+    const { given, runs } = options({ store, clock: asInstance(NODE.clock), ids: asInstance(NODE.ids) });
+    const runtime = await createRuntime(given);
+    const { ending, session } = await runtime.complete("clerk", "Go.");
+    expect([ending, runs]).toEqual(["completed", ["ran"]]);
+    expect((await runtime.inspect.session(session))?.session).toBe(session);
+    expect((await runtime.sessions.get(session))?.session).toBe(session);
+    expect(runtime.inspect.head()).toBe("the head");
+    expect(await runtime.approvals.list()).toEqual([]);
+    runtime.place.store.alarms.raise("x", "y");
+    await runtime.close();
+    expect([closed, raised]).toEqual([1, ["x"]]);
+  });
+
+  test.each<[string, Partial<RuntimeOptions>]>([
+    ["knowledge that throws", { knowledge: Object.assign(memoryKnowledge(), { close: () => fail() }) }],
+    ["knowledge that rejects", { knowledge: Object.assign(memoryKnowledge(), { close: () => Promise.reject(new Error("stuck")) }) }],
+    ["a notifier that rejects", { notify: { tell: () => {}, close: () => Promise.reject(new Error("stuck")) } }],
+  ])("is closed although %s cannot be closed, and the error is told", async (_, more) => {
+    const closed: string[] = [];
+    const store: OpenOwnStore = async (opening) => ({ ...(await inMemory(opening)), close: async () => void closed.push("store") });
+    const runtime = await createRuntime(options({ store, ...more }).given);
+    await runtime.complete("clerk", "Go.");
+    expect([await errorOf(runtime.close()), closed]).toEqual(["stuck", ["store"]]);
   });
 
   test("that takes no more appends stops the run before the tool is run", async () => {

@@ -1,5 +1,6 @@
 /** A journal store that the program brings: journal and inbox are enough to run agents; the rest of a store is for servers and auditors. */
 import { FaultError, type Inbox, type Journal } from "@orgate/core";
+import { bindMethods } from "../../node/bind-methods.ts";
 import type { Inbox as HostInbox } from "../../store/inbox.ts";
 import type { Store, StoreOptions } from "../../store/journal.ts";
 
@@ -17,10 +18,14 @@ const OPEN_MS = 10_000;
 export async function openOwnStore(open: OpenOwnStore, opening: StoreOpening, withinMs = OPEN_MS): Promise<Store> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(wrong(`it was not open within ${withinMs} ms`)), withinMs);
+  const opened = Promise.resolve().then(() => open(opening));
   try {
-    const own: unknown = await Promise.race([open(opening), late.promise]);
+    const own: unknown = await Promise.race([opened, late.promise]);
     if (!isStore(own)) throw wrong("it has no `journal` or no `inbox`");
     return toStore(own);
+  } catch (error) {
+    opened.then((own) => (own.close === undefined ? own.journal.close() : own.close())).catch(() => {}); // it may come after the time limit: nobody else would close it
+    throw error;
   } finally {
     clearTimeout(timer);
   }
@@ -39,15 +44,16 @@ const isStore = (value: unknown): value is OwnStore => {
   return has(value.journal, "append") && has(value.journal, "read") && has(value.inbox, "put") && has(value.inbox, "pending");
 };
 
-function toStore(own: OwnStore): Store {
-  const { journal, inbox } = own;
+function toStore(given: OwnStore): Store {
+  const own = bindMethods(given);
+  const { alarms = memoryAlarms() } = own;
+  const [journal, inbox] = [bindMethods(own.journal), bindMethods(own.inbox)];
   const watchChanges: HostInbox["watchChanges"] = (changed) =>
     journal.watch((stream) => {
       if (stream === null) changed();
     });
   return {
     records: new Proxy({} as Store["records"], { get: () => cannot("show its records") }),
-    alarms: memoryAlarms(),
     head: cannot("show its head"),
     wrongRows: cannot("say which of its rows are wrong"),
     holder: cannot("say which process holds a session"),
@@ -61,6 +67,8 @@ function toStore(own: OwnStore): Store {
     erase: cannot("erase"),
     close: () => journal.close(),
     ...own,
+    alarms: bindMethods(alarms),
+    journal,
     inbox: { watchChanges, waiting: cannot("list sessions that intents wait for"), ...inbox },
   };
 }

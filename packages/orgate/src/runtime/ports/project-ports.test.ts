@@ -6,6 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { openProject } from "../../config/project-toml.ts";
 import { sha256 } from "../../node/crypto.ts";
 import { loadProject } from "../../project/load.ts";
+import { loadBuildPorts } from "../../project/ports-module.ts";
 import { createRuntime } from "../runtime.ts";
 import { loadProjectPorts } from "./project-ports.ts";
 
@@ -14,13 +15,15 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-function load(source: string | null, ports: string | null = "ports.ts") {
+const load = (source: string | null, ports: string | null = "ports.ts") => loadProjectPorts({ root: projectWith(source), ports }, {});
+const buildPorts = (source: string) => loadBuildPorts({ root: projectWith(source), ports: "ports.ts" });
+function projectWith(source: string | null): string {
   const root = mkdtempSync(join(tmpdir(), "orgate-project-ports-"));
   folders.push(root);
   mkdirSync(join(root, "agents"));
   writeFileSync(join(root, "orgate.toml"), `[project]\nname = "p"\n[ports]\nmodule = "ports.ts"\n`);
   if (source !== null) writeFileSync(join(root, "ports.ts"), source);
-  return loadProjectPorts({ root, ports }, {});
+  return root;
 }
 const agent = defineAgent({ name: "a", instructions: "x", model: "offline/echo" });
 async function errorOf(work: () => unknown): Promise<string> {
@@ -112,4 +115,19 @@ test("a project's module brings model, skill prompter, secrets and the runner of
   expect(system).toContain("You know manners: load_skill");
   expect(system).not.toContain("# Skills");
   expect(headers).toContain("Bearer the value of desk_token");
+});
+
+test("a module may export an instance of a class: its methods keep their `this`, and what it names is checked all the same", async () => {
+  const model = `model() { return this.#made; }`;
+  const made = `#made = { id: "own/m", ask: async () => { throw new Error("x"); } };`;
+  const ports = await load(`class P { ${made} ${model} get middleware() { return []; } }\nexport default new P();`);
+  expect([ports.model?.(agent).id, ports.middleware]).toEqual(["own/m", []]);
+  const build = await buildPorts(`class P { #vault = { a: "1" }; secrets(name) { return this.#vault[name]; } }\nexport default new P();`);
+  expect(build.secrets?.("a")).toBe("1");
+  for (const [source, message] of [
+    [`class P { get running() { return {}; } }`, "`running` is not what docs/guide/project.md describes"],
+    [`class P { get tracer() { return 3; } }`, "`tracer` is not what `createRuntime` takes"],
+    [`class P { middlewares() { return []; } }`, "there is no port `middlewares`"],
+  ] as const)
+    expect(await errorOf(() => load(`${source}\nexport default new P();`))).toContain(message);
 });

@@ -19,7 +19,9 @@ import {
 } from "@orgate/core";
 import { createTrust } from "@orgate/core/journal";
 import { openKnowledge } from "../../knowledge/sqlite.ts";
+import { bindMethods } from "../../node/bind-methods.ts";
 import { nodeClock } from "../../node/clock.ts";
+import { closeAll } from "../../node/close-all.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
 import { type IntentListener, listenForIntents } from "../../store/intent-socket.ts";
 import { openStore, type Store } from "../../store/journal.ts";
@@ -63,7 +65,8 @@ export type OpenProjectStore = Readonly<{
 }>;
 
 export async function openProjectStore(options: ProjectStoreOptions): Promise<OpenProjectStore> {
-  const { directory, thread, synchronous, clock = nodeClock } = options;
+  const { directory, thread, synchronous } = options;
+  const clock = bindMethods(options.clock ?? nodeClock);
   const keys = openProjectKeys(join(directory, "keys"), ed25519);
   const keyFor = (writer: Parameters<typeof keys.writer>[0]) => {
     const key = keys.writer(writer);
@@ -96,11 +99,7 @@ export async function openProjectStore(options: ProjectStoreOptions): Promise<Op
       knowledge,
       knowledgeStore,
       listen,
-      async close() {
-        closeKnowledge();
-        folds.clear();
-        await store.close();
-      },
+      close: () => closeAll([closeKnowledge, () => folds.clear(), () => store.close()]),
     };
   } catch (error) {
     await store.close();
@@ -126,10 +125,12 @@ function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
   return {
     knowledgeStore,
     knowledge: (embedder: Embedder | null): Knowledge => createKnowledge(late, embedder),
-    closeKnowledge() {
-      known?.close();
+    /** A store of the program's own may close asynchronously. */
+    async closeKnowledge() {
+      const open = known;
       known = null;
       isOver = true;
+      await open?.close();
     },
   };
 }

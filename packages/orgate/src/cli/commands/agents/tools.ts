@@ -29,7 +29,7 @@ import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/starters.ts";
 import { notePrograms } from "../project/programs-note.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
-import { driven, printResult, withRuntime } from "../sessions/driving.ts";
+import { driven, printResult, withRuntime } from "../sessions/run.ts";
 
 type Listed = Readonly<{
   name: string;

@@ -5,11 +5,10 @@
  */
 import { basename, resolve } from "node:path";
 import { FaultError, type FileChange, type Principal } from "@orgate/core";
+import { usageFault } from "@orgate/core/vocab";
 import { diffLines, withContext } from "@orgate/protocol/view";
-import type { Screen } from "@orgate/shell/terminal";
-import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
+import { count, EXIT, type Given, type RunCommand, type Screen, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
-import { usageFault } from "../../../node/usage-fault.ts";
 import { applyChange, listFileTexts, planChange, readFiles } from "../../../policies/policy-changes.ts";
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import { findSet, listAppliableFiles, readSet } from "../../../policies/policy-history.ts";

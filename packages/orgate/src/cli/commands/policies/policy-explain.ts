@@ -1,10 +1,9 @@
-/** What would be decided, what was decided, and why. */
+/** Explains decisions: the recorded one, today's, and the policies behind each. */
 
 import type { Action, Decision, Facts, Verdict } from "@orgate/core";
 import type { Explanation, LoadedPolicy } from "@orgate/core/gate";
-import type { Screen } from "@orgate/shell/terminal";
-import { type Cell, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
-import { usageFault } from "../../../node/usage-fault.ts";
+import { usageFault } from "@orgate/core/vocab";
+import { type Cell, EXIT, type RunCommand, type Screen, table, visible } from "@orgate/shell/terminal";
 import type { PastRules } from "../../../policies/policy-history.ts";
 import { decideQuestion, type RecordedDecision, readQuestion, readRecordedQuestion, type UsedApproval } from "./policy-question.ts";
 

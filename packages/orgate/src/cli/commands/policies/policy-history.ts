@@ -1,8 +1,8 @@
 /** The policies of before: which set was in force since when, what it said, and what two of them decide differently. */
 import { isSessionStream, type Millis, millis, type StreamId, seq, streamId } from "@orgate/core";
+import { usageFault } from "@orgate/core/vocab";
 import { countSet, setText } from "@orgate/protocol/view";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
-import { usageFault } from "../../../node/usage-fault.ts";
 import { compareSides, type DiffSide } from "../../../policies/agents-diff.ts";
 import type { SetFile } from "../../../policies/policies.ts";
 import { folderOrThrow, readFiles } from "../../../policies/policy-changes.ts";

@@ -15,8 +15,8 @@ import {
 } from "@orgate/core";
 import { type CedarGate, caseSchema, refuseCase, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import { eachEntry } from "@orgate/core/journal";
+import { usageFault } from "@orgate/core/vocab";
 import type { Given } from "@orgate/shell/terminal";
-import { usageFault } from "../../../node/usage-fault.ts";
 import { type PastDecision, readPastDecisions } from "../../../policies/past-decisions.ts";
 import { toUserAct } from "../../../policies/policy-cases.ts";
 import { type PastRules, readRulesThen } from "../../../policies/policy-history.ts";

@@ -6,7 +6,7 @@ import { scheduleLine, timeText, whenText } from "@orgate/protocol/view";
 import { type Cell, EXIT, table, visible } from "@orgate/shell/terminal";
 import type { Runtime } from "../../../runtime/api.ts";
 import type { OperationView, Viewing } from "../../operations/run.ts";
-import { exitOf } from "../sessions/driving.ts";
+import { exitOf } from "../sessions/run.ts";
 import { tell } from "./looking.ts";
 
 type View = OperationOutput<"schedule">;

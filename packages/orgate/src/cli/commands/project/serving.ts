@@ -16,7 +16,7 @@ import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
-import { connectDesk, DESK_SURFACES, desksOf } from "../../../server/coordinator-tools.ts";
+import { connectDesk, DESK_SURFACES, findCoordinatorAgents } from "../../../server/coordinator-tools.ts";
 import { identityHandlers, sitePages } from "../../../server/http/site.ts";
 import { type Identity, openIdentity } from "../../../server/identity/auth.ts";
 import type { Access } from "../../../server/identity/authentication.ts";
@@ -24,7 +24,7 @@ import { openSockets } from "../../../server/live/sockets.ts";
 import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { notifyOf, tellReload, tellWarnings } from "../sessions/driving.ts";
+import { notifyOf, tellReload, tellWarnings } from "../sessions/run.ts";
 import { certified } from "./project.ts";
 
 /** Schedules and webhooks that its files and settings declare. */
@@ -67,7 +67,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   try {
     await certified(given, screen, runtime.place, person);
     const { directory } = config.journal;
-    const desks = desksOf(agents, project.coordinator);
+    const desks = findCoordinatorAgents(agents, project.coordinator);
     const chatKeys = config.server.chatKeysInUrl ? { chatKeyUsed: (user: string) => log("warn", "chat-key.used", { user }) } : {};
     const identity = await openIdentity({
       place: runtime.place,

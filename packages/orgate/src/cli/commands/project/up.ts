@@ -19,7 +19,7 @@ import { loadRunnableProject } from "../../../project/load.ts";
 import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
 import type { Identity } from "../../../server/identity/auth.ts";
 import type { Coordinator } from "../../../server/start.ts";
-import { tellReload } from "../sessions/driving.ts";
+import { tellReload } from "../sessions/run.ts";
 import { personOf, positive, projectOf } from "./project.ts";
 import { declaredIn, openServing } from "./serving.ts";
 

@@ -3,12 +3,12 @@
 import { join } from "node:path";
 import { type Agent, FaultError, KNOWLEDGE, type KnowledgeId, type KnowledgeStore, SCOPES, type Scope, seq } from "@orgate/core";
 import { isKnowledgeId } from "@orgate/core/knowledge";
+import { usageFault } from "@orgate/core/vocab";
 import type { Given, Screen } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
-import { usageFault } from "../../../node/usage-fault.ts";
 import { embedMissing, type KnowledgeEditor } from "../../../runtime/people/knowledge.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
@@ -47,10 +47,9 @@ export async function editKnowledge<T>(
   const { gate, agents } = await deskOf(config, given.env);
   mustHaveAgent(agents, given.text("agent"));
   const person = personOf(given, screen);
-  return writingProject(config, async (place: OpenProjectStore) => {
-    await certified(given, screen, place, person);
-    return work({ place, gate, person, now: NODE.clock.now }, config);
-  });
+  return writingProject(config, (place: OpenProjectStore) =>
+    work({ place, gate, person, now: NODE.clock.now, certify: () => certified(given, screen, place, person) }, config),
+  );
 }
 
 /** An item for an agent that does not exist would never be recalled. */

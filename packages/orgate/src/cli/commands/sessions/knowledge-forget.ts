@@ -1,10 +1,10 @@
 /** `orgate knowledge forget`: items go, and with `--erase` the sessions that hold them. */
 
 import type { KnowledgeId, KnowledgeStore } from "@orgate/core";
+import { usageFault } from "@orgate/core/vocab";
 import { count, EXIT, type Given, type RunCommand, type Screen, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { openKnowledge } from "../../../knowledge/sqlite.ts";
-import { usageFault } from "../../../node/usage-fault.ts";
 import { findForgetReach } from "../../../runtime/people/forget-reach.ts";
 import { forgetItems } from "../../../runtime/people/knowledge.ts";
 import { looking, projectOf } from "../project/project.ts";

@@ -19,7 +19,7 @@ import { tokenCountText } from "@orgate/protocol/view";
 import { EXIT, type Given, type RunCommand, table } from "@orgate/shell/terminal";
 import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-runs.ts";
 import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
-import { driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
+import { driven, exitOf, printResult, requireRunnable, withRuntime } from "./run.ts";
 
 export const orchestrating =
   (kind: OrchestrationKind): RunCommand =>

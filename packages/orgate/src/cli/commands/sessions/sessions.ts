@@ -7,7 +7,7 @@ import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell
 import { readHalts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { deskOf, looking, projectOf, sessionOf } from "../project/project.ts";
-import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./driving.ts";
+import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./run.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
