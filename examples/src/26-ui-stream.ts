@@ -28,7 +28,7 @@ const intent = signIntent(ada, {
   at: millis(Date.now()),
   wish: { kind: "follow-up", text: "is it open?" },
 });
-await runtime.wish(intent);
+await runtime.putIntent(intent);
 const driven = runtime.resume(session).result;
 
 const sent: UiPart[] = [];

@@ -94,7 +94,7 @@ async function perform(job: Job): Promise<Did> {
     }
     case "wish": {
       const intent = { id: intentId(`i_${crypto.randomUUID()}`), session: sessionId(job.session), at: millis(Date.now()), wish: job.wish };
-      return { kind: "put", as: await runtime.wish(signIntent(person, intent)) };
+      return { kind: "put", as: await runtime.putIntent(signIntent(person, intent)) };
     }
   }
 }

@@ -90,7 +90,7 @@ const person = openPerson(orders.home, PERSON, ed25519);
 
 async function wish(runtime: Runtime, session: string, wanted: IntentBody): Promise<"new" | "known"> {
   const id = intentId(`i_${crypto.randomUUID()}`);
-  return runtime.wish(signIntent(person, { id, session: sessionId(session), at: millis(Date.now()), wish: wanted }));
+  return runtime.putIntent(signIntent(person, { id, session: sessionId(session), at: millis(Date.now()), wish: wanted }));
 }
 
 /** A person approves every request until the turn has ended. */

@@ -12,7 +12,7 @@ export * from "./loop/index.ts";
 export { ANSWER_TOOL, answersByCall } from "./reason/answer-call.ts";
 export { conductorModel, USUAL_BUDGET } from "./reason/conductor.ts";
 export type { ContextStep, ContextView, OwnContextPlan, PlannedMessage } from "./reason/own-plan.ts";
-export { identityOf, type Message, type Model, type ModelReply, type ModelRequest, type Preview } from "./reason/port.ts";
+export { type Message, type Model, type ModelReply, type ModelRequest, type Preview, toModelIdentity } from "./reason/port.ts";
 export { type PromptedOptions, promptedCalls } from "./reason/prompted.ts";
 export { type Counters, estimates, estimateTokens, type TokenCount } from "./reason/tokens.ts";
 export { estimatedInput, estimatedOutput } from "./reason/usage.ts";

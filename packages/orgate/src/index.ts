@@ -10,7 +10,7 @@ export type {
 } from "@orgate/core/journal";
 export type { Protection, Sandbox, SandboxOptions } from "@orgate/toolclad/running";
 export { type HostRunning, type HostRunningOptions, hostRunning } from "@orgate/toolclad/running";
-export { type FileInput, fileAt, type SaidInput, toAttachments } from "./files/file-input.ts";
+export { type FileInput, fileAt, type HistoryInput, toAttachments } from "./files/file-input.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./guard/path-guard.ts";
 export { openKnowledge } from "./knowledge/sqlite.ts";
 export {
@@ -37,6 +37,23 @@ export { cedarEngine } from "./policies/cedar-engine.ts";
 export { type LateAnswer, type LateFacts, type LateGateOptions, lateGate } from "./policies/late-gate.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type ReloadOutcome } from "./policies/policies.ts";
 export { watchPolicies } from "./policies/policy-record.ts";
+export type {
+  AgentAbout,
+  AgentFormat,
+  AgentRule,
+  AgentSource,
+  BrokenTool,
+  FinishedAgent,
+  FormatAgent,
+  FormatContext,
+  FormatFiles,
+  FormatInputs,
+  NamedTools,
+  ProjectProblem,
+  ProjectTool,
+  ToolFiles,
+  ToolFormat,
+} from "./project/formats/format.ts";
 export type { FindSecret } from "./project/own-manifest-ports.ts";
 export { type ManifestToolsOptions, manifestTools } from "./project/project-manifests.ts";
 export { readSkill } from "./project/skill-folder.ts";

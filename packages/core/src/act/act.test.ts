@@ -18,7 +18,7 @@ import {
   type ToolContext,
   ZERO,
 } from "../vocab/index.ts";
-import { act, GRACE_MS, messageOf, type Run, reconcile } from "./act.ts";
+import { act, GRACE_MS, type Run, reconcile, toErrorText } from "./act.ts";
 
 const permit = {} as Permit; // whether it is one is the turnstile's affair; here it only stands for the action that is redeemed
 const action = (tool = "t"): Action => ({
@@ -292,7 +292,7 @@ test("T-6 whatever was thrown has a text, and a well-formed one", () => {
       throw new Error("no");
     },
   };
-  const messages = [new Error("plain"), "text", 5, null, undefined, Symbol("s"), Object.create(null), odd, "\ud800"].map(messageOf);
+  const messages = [new Error("plain"), "text", 5, null, undefined, Symbol("s"), Object.create(null), odd, "\ud800"].map(toErrorText);
   expect(messages.every((m) => typeof m === "string" && m.isWellFormed())).toBe(true);
   expect(messages.slice(0, 2)).toEqual(["plain", "text"]);
 });

@@ -65,7 +65,7 @@ export async function reconcile(permit: Permit, redeem: Redeem, run: Run): Promi
   const asked = Promise.resolve()
     .then(() => ask(args, { ...run.context, signal: inner.signal }))
     .then((found): FoundTool => ({ kind: "found", found }))
-    .catch((error: unknown): FoundTool => ({ kind: "gave-up", detail: messageOf(error) }));
+    .catch((error: unknown): FoundTool => ({ kind: "gave-up", detail: toErrorText(error) }));
   const timeUp = run
     .sleep(run.timeoutMs, timer.signal)
     .then((): FoundTool => ({ kind: "gave-up", detail: "the tool did not say in time" }));
@@ -86,7 +86,7 @@ async function settle(repeat: Repeat, run: () => Promise<Json>): Promise<Outcome
     return { kind: "done", output: ownJson(await run()) };
   } catch (error) {
     const lost = lostSight(error);
-    return lost === null ? { kind: "failed", error: messageOf(error) } : outcomeUnlessRead(repeat, lost.cause, lost.detail);
+    return lost === null ? { kind: "failed", error: toErrorText(error) } : outcomeUnlessRead(repeat, lost.cause, lost.detail);
   }
 }
 
@@ -96,7 +96,7 @@ function lostSight(error: unknown): Readonly<{ cause: UnknownCause; detail: stri
   const { cause, detail }: Readonly<Record<"cause" | "detail", unknown>> = error.fault;
   return {
     cause: UNKNOWN_CAUSES.find((known) => known === cause) ?? "connection-lost",
-    detail: detail === undefined ? "the tool did not say why" : messageOf(detail),
+    detail: detail === undefined ? "the tool did not say why" : toErrorText(detail),
   };
 }
 
@@ -142,12 +142,12 @@ function ownJson(output: unknown): Json {
   try {
     return copyFrozen((output ?? null) as Json);
   } catch {
-    return `[not JSON] ${messageOf(output)}`;
+    return `[not JSON] ${toErrorText(output)}`;
   }
 }
 
 /** Always a text, whatever was thrown. */
-export function messageOf(error: unknown): string {
+export function toErrorText(error: unknown): string {
   try {
     const said: unknown = error instanceof Error ? error.message : error;
     return (typeof said === "string" ? said : String(said)).toWellFormed();

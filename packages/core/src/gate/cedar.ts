@@ -42,7 +42,7 @@ import { type Slice, Slicer } from "./policies/slicer.ts";
 import { decideAlsoAsApprover } from "./policies/user-acts.ts";
 import type { PolicyWorld, Vocabulary } from "./policies/vocabulary.ts";
 import type { Gate } from "./port.ts";
-import { combineDecisions, denied, type PolicyAnswer, toPolicyAnswer, toVerdict } from "./verdict.ts";
+import { combineDecisions, denyByPolicy, type PolicyAnswer, toPolicyAnswer, toVerdict } from "./verdict.ts";
 
 export type PolicySet = Readonly<{
   policies: readonly LoadedPolicy[];
@@ -145,7 +145,7 @@ class CedarDecisions {
 
   decide(action: Action, facts: Facts): Decision {
     const stranger = this.#set.idle.has(facts.agent) ? "the policies of this agent's own file were not read" : this.#strange(action);
-    if (stranger !== null) return { verdict: denied([], [], stranger), slice: this.#unchecked, read: {}, shadow: null };
+    if (stranger !== null) return { verdict: denyByPolicy([], [], stranger), slice: this.#unchecked, read: {}, shadow: null };
     return this.#decideWith(this.#inForce, action, facts);
   }
 
@@ -222,7 +222,7 @@ class CedarDecisions {
     const question = this.#project(asked, slice.reads);
     if ("detail" in question) {
       const { detail } = question;
-      const verdict = denied([], [{ policy: null, message: detail }], `${detail}, and a policy reads it`);
+      const verdict = denyByPolicy([], [{ policy: null, message: detail }], `${detail}, and a policy reads it`);
       return { said: { kind: "verdict", verdict }, read: {} };
     }
     const said = toPolicyAnswer(this.#engine.decide(slice.kept, question), slice.policies);
@@ -261,7 +261,7 @@ class CedarDecisions {
 /** G-3 the engine itself may fail, and that is no permission either. */
 function failed(error: unknown): Verdict {
   const message = error instanceof Error ? error.message : String(error);
-  return denied([], [{ policy: null, message }], `the policies could not be evaluated: ${message}`);
+  return denyByPolicy([], [{ policy: null, message }], `the policies could not be evaluated: ${message}`);
 }
 
 /** T-29. */

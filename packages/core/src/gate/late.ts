@@ -1,4 +1,4 @@
-/** What a timer can hold (24.8 days). */
+/** Longest delay of a timer (24.8 days). */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**

@@ -25,7 +25,11 @@ export type PolicyAnswer =
   | Readonly<{ kind: "denied"; because: readonly PolicyId[] }>
   | Readonly<{ kind: "edited"; because: readonly PolicyId[]; asks: readonly Ask[]; edits: readonly Edit[] }>;
 
-export function denied(because: readonly string[], faults: readonly PolicyFault[], reason: string): Extract<Verdict, { kind: "deny" }> {
+export function denyByPolicy(
+  because: readonly string[],
+  faults: readonly PolicyFault[],
+  reason: string,
+): Extract<Verdict, { kind: "deny" }> {
   return { kind: "deny", by: "policy", because: because.map(policyId), faults, reason };
 }
 
@@ -39,7 +43,7 @@ const verdict = (verdict: Verdict): PolicyAnswer => ({ kind: "verdict", verdict 
 function said(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicyAnswer {
   if (answer.type === "failure") {
     const faults = answer.errors.map((e) => ({ policy: null, message: e.message }));
-    return verdict(denied([], faults, `the policies could not be evaluated: ${faults[0]?.message ?? "unknown"}`));
+    return verdict(denyByPolicy([], faults, `the policies could not be evaluated: ${faults[0]?.message ?? "unknown"}`));
   }
   const { decision, diagnostics } = answer.response;
   const because = diagnostics.reason.toSorted();
@@ -47,11 +51,11 @@ function said(answer: EngineAnswer, policies: readonly LoadedPolicy[]): PolicyAn
     .map((e) => ({ policy: policyId(e.policyId), message: e.error.message }))
     .toSorted((a, b) => (a.policy < b.policy ? -1 : 1));
   const [fault] = faults;
-  if (fault !== undefined) return verdict(denied(because, faults, `policy ${fault.policy} could not be evaluated: ${fault.message}`));
+  if (fault !== undefined) return verdict(denyByPolicy(because, faults, `policy ${fault.policy} could not be evaluated: ${fault.message}`));
   const deciding = policies.filter((p) => because.includes(p.id));
   if (decision !== "allow" || deciding.length === 0) {
     const reasons = deciding.flatMap((p) => p.duties.reason ?? []);
-    return reasons.length > 0 ? verdict(denied(because, [], reasons.join("; "))) : { kind: "denied", because: because.map(policyId) };
+    return reasons.length > 0 ? verdict(denyByPolicy(because, [], reasons.join("; "))) : { kind: "denied", because: because.map(policyId) };
   }
   return permitted(because.map(policyId), deciding);
 }
@@ -75,7 +79,7 @@ export function toVerdict(said: PolicyAnswer, asked: GateRequest): Verdict {
     case "verdict":
       return said.verdict;
     case "denied":
-      return denied(said.because, [], reasonFor(said.because, asked));
+      return denyByPolicy(said.because, [], reasonFor(said.because, asked));
     case "edited":
       return edited(said, asked.told?.call ?? null);
   }

@@ -14,11 +14,11 @@ import {
   policyId,
   sessionId,
 } from "../vocab/index.ts";
-import { admit, findSender, type OpenQuestion, type Standing, wishName } from "./admit.ts";
+import { type AnswerableApproval, admit, findSender, type Standing, wishName } from "./admit.ts";
 
 const ann: Principal = { kind: "user", id: "ann" };
 const [d1, d2] = [digest("1".repeat(64)), digest("2".repeat(64))];
-const question: OpenQuestion = { digest: d1, expiresAt: null, answer: null, voters: [] };
+const question: AnswerableApproval = { digest: d1, expiresAt: null, answer: null, voters: [] };
 const standing: Standing = {
   turns: 3,
   running: true,
@@ -58,7 +58,7 @@ const answer = (given: Answer = { kind: "approve" }, bound = d1): IntentBody => 
   answer: given,
 });
 const refused = (reason: string) => ({ kind: "refused", reason: expect.stringContaining(reason) });
-const with_ = (more: Partial<OpenQuestion>): Partial<Standing> => ({ question: () => ({ ...question, ...more }) });
+const with_ = (more: Partial<AnswerableApproval>): Partial<Standing> => ({ question: () => ({ ...question, ...more }) });
 
 describe("turns", () => {
   test("L-19 a word starts a turn when there is none, and is refused while there is one", () => {

@@ -22,8 +22,8 @@ import {
 } from "../vocab/index.ts";
 import type { Arrived } from "./port.ts";
 
-export type OpenQuestion = Readonly<{ digest: Digest; expiresAt: Millis | null; answer: Answer | null; voters: readonly string[] }>;
-export type Leave = Readonly<
+export type AnswerableApproval = Readonly<{ digest: Digest; expiresAt: Millis | null; answer: Answer | null; voters: readonly string[] }>;
+export type MayAnswer = Readonly<
   { kind: "may"; counts: readonly PolicyId[]; digest: Digest; about: Resource | null } | { kind: "may-not"; reason: string }
 >;
 
@@ -41,9 +41,9 @@ export type Standing = Readonly<{
   tokens: number;
   /** Those that the session's agent may be asked with. */
   models: readonly string[];
-  question(approval: string): OpenQuestion | null;
+  question(approval: string): AnswerableApproval | null;
   /** Whether this person may give this answer: the policies' word, and for edited arguments the tool's. */
-  mayAnswer(user: string, wish: Extract<IntentBody, { kind: "answer" }>): Leave;
+  mayAnswer(user: string, wish: Extract<IntentBody, { kind: "answer" }>): MayAnswer;
   mayResolve(user: string, call: CallId): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;
   /** Whether this person may speak here, steer or cancel. */
   maySend(user: string, act: "say" | "steer" | "cancel"): Readonly<{ kind: "may" } | { kind: "may-not"; reason: string }>;

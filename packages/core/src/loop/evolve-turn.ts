@@ -10,7 +10,7 @@ import { observation, userMessage } from "./model/conversation.ts";
 import { continueTurn, hear, hearQueued, say, sayResults } from "./model/evolve-conversation.ts";
 import { foldModelLost } from "./model/evolve-failure.ts";
 import { NO_TRIES } from "./model/retry.ts";
-import { reopened } from "./people/approval-state.ts";
+import { reopenDecision } from "./people/approval-state.ts";
 import { placeOfChosen } from "./people/conversation-settings.ts";
 import { countAllowed } from "./people/evolve.ts";
 import { askingIn, callsIn, isOwnWord, KEEP_DUE, NO_SUMMARY, nameKey, PREPARING, RECALL_DUE, type State } from "./state.ts";
@@ -97,16 +97,16 @@ export function foldHoldTaken(s: State, e: EventOf<"hold.taken">): State {
       foldModelLost(s, t, asking);
       reopenRecall(t); // the next attempt is another request
     }
-    t.recall = { ...t.recall, gated: reopened(t, t.recall.gated) };
+    t.recall = { ...t.recall, gated: reopenDecision(t, t.recall.gated) };
     reopenKeep(t);
-    t.model = reopened(t, t.model);
-    t.summary = { ...t.summary, gated: reopened(t, t.summary.gated) };
-    t.respond = reopened(t, t.respond);
+    t.model = reopenDecision(t, t.model);
+    t.summary = { ...t.summary, gated: reopenDecision(t, t.summary.gated) };
+    t.respond = reopenDecision(t, t.respond);
     for (const c of callsIn(t)) {
       if (isSettled(c) || isDelegated(c)) continue; // what a delegate does is its own session's to tell
       if (c.run.kind === "running") c.run = { kind: "lost", decided: c.run.decided };
       else if (c.gated.kind === "allowed" && c.starts === 0) countAllowed(s, t, c, -1);
-      c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.usedAnswer } : reopened(t, c.gated);
+      c.gated = c.run.kind === "lost" ? { kind: "undecided", answered: c.usedAnswer } : reopenDecision(t, c.gated);
     }
   });
 }

@@ -41,17 +41,17 @@ import {
   type ToolChange,
   type Usage,
 } from "../vocab/index.ts";
-import { type Call, type Gated, type Question, UNDECIDED } from "./calls/call.ts";
+import { type ApprovalQuestion, type Call, type Gated, UNDECIDED } from "./calls/call.ts";
 
 export {
   type Answered,
+  type ApprovalQuestion as Question,
   asProposedToRun,
   type Call,
   type Gated,
   isDelegated,
   isSettled,
   type Mending,
-  type Question,
   type RunningCall,
   runningTool,
   stricter,
@@ -244,7 +244,7 @@ export type Turn = {
   failure: string | null;
   /** Every call of the last reply ran and says that it ends the turn. */
   over: boolean;
-  readonly questions: Map<ApprovalId, Question>;
+  readonly questions: Map<ApprovalId, ApprovalQuestion>;
   /** A person answered, or an approval request expired, and nothing has begun since. */
   answeredLast: boolean;
 };

@@ -6,14 +6,14 @@
  *      sees what it always sees. An answer beside other calls comes too early: those are run, and it is only something that was said.
  */
 import type { Json, ReplyPart, ToolSpec } from "../vocab/index.ts";
-import { identityOf, type Model, type ModelReply, type ModelRequest, type Preview } from "./port.ts";
+import { type Model, type ModelReply, type ModelRequest, type Preview, toModelIdentity } from "./port.ts";
 
 export const ANSWER_TOOL = "final_answer";
 
 /** `when`: whether this request's answer is to be given so; without it, every structured one is. */
 export function answersByCall(model: Model, when: (request: ModelRequest) => boolean = () => true): Model {
   return Object.freeze({
-    ...identityOf(model),
+    ...toModelIdentity(model),
     async ask(request: ModelRequest, preview: (preview: Preview) => unknown, signal: AbortSignal): Promise<ModelReply> {
       const { answer, tools } = request;
       if (answer?.kind !== "text" || !when(request)) return model.ask(request, preview, signal);

@@ -37,7 +37,7 @@ export function parseArgs(text: string): ParsedArgs {
     : { kind: "not-json", detail: `${read.detail} (line ${read.line}, column ${read.column})` };
 }
 
-export const textOf = (parts: readonly Part[]): string => parts.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("");
+export const joinTextParts = (parts: readonly Part[]): string => parts.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("");
 
 /** Untrusted: an adapter's reply becomes a `Reply` here or nowhere; a copy, well-formed, that nobody else holds. Otherwise the reason for the refusal. */
 export function checkReply(

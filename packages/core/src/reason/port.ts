@@ -50,4 +50,5 @@ export type Model = Readonly<{
 }>;
 
 /** For a model that wraps another. */
-export const identityOf = ({ id, setting }: Model): Pick<Model, "id" | "setting"> => (setting === undefined ? { id } : { id, setting });
+export const toModelIdentity = ({ id, setting }: Model): Pick<Model, "id" | "setting"> =>
+  setting === undefined ? { id } : { id, setting };

@@ -1,7 +1,7 @@
 /** From the conversation to a request, and the request's digest. The digest rolls over the messages once each, however many turns there are. */
 import { type Attachment, type Digest, type Hash, type OutputSpec, type ToolSpec, toCanonicalJson, ZERO } from "../vocab/index.ts";
 import type { Message, ModelRequest, Words } from "./port.ts";
-import { shown, type Window } from "./window.ts";
+import { listShownMessages, type Window } from "./window.ts";
 
 export type PromptParts = Readonly<{
   system: string;
@@ -55,7 +55,7 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
       }),
     );
     return {
-      request: { system, context, messages: shown(messages, window), tools, answer, temperature, maxOutputTokens, attempt },
+      request: { system, context, messages: listShownMessages(messages, window), tools, answer, temperature, maxOutputTokens, attempt },
       digest,
     };
   };

@@ -12,7 +12,7 @@
  * M-26 results come back as one line of JSON each, in a block that bears the mark: whatever a tool says can neither end it nor begin another.
  */
 import { type Part, type ReplyPart, readJson, type ToolSpec } from "../vocab/index.ts";
-import { identityOf, type Message, type Model, type ModelReply, type ModelRequest, type Preview } from "./port.ts";
+import { type Message, type Model, type ModelReply, type ModelRequest, type Preview, toModelIdentity } from "./port.ts";
 
 export type PromptedOptions = Readonly<{
   /** Letters and digits that nobody can guess: 8 to 32. */
@@ -24,7 +24,7 @@ const MARK = /^[a-z0-9]{8,32}$/;
 export function promptedCalls(model: Model, { mark }: PromptedOptions): Model {
   if (!MARK.test(mark)) throw new Error("a mark is 8 to 32 of a-z and 0-9");
   return Object.freeze({
-    ...identityOf(model),
+    ...toModelIdentity(model),
     async ask(request: ModelRequest, preview: (preview: Preview) => unknown, signal: AbortSignal): Promise<ModelReply> {
       const { tools } = request;
       const messages = inWords(request.messages, mark);

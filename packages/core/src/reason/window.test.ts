@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { seq } from "../vocab/index.ts";
 import type { Message } from "./port.ts";
-import { newWindow, pinTask, shown, type Window, widen } from "./window.ts";
+import { listShownMessages, newWindow, pinTask, type Window, widen } from "./window.ts";
 
 const user = (text: string, tokens = 10): Message => ({ role: "user", text, tokens, entry: seq(1) });
 const note = (text: string, tokens = 10): Message => ({ role: "note", text, tokens, entry: seq(1) });
@@ -41,7 +41,7 @@ function session(budget: number) {
     w,
     say,
     task,
-    texts: () => shown(messages, w).map((m) => ("text" in m ? m.text : m.parts.map((p) => p.text).join("+"))),
+    texts: () => listShownMessages(messages, w).map((m) => ("text" in m ? m.text : m.parts.map((p) => p.text).join("+"))),
   };
 }
 
@@ -111,7 +111,7 @@ describe("the window", () => {
           else if (m.kind === "note") s.say(note(`note ${i}`, m.tokens));
           else s.say(says(`reply ${i}`), ...m.results.map((t, r) => tool(`${i}.${r}`, t)));
 
-          const seen = shown(s.messages, s.w);
+          const seen = listShownMessages(s.messages, s.w);
           const task = s.messages[s.w.task];
           expect(s.w.tokens, "the count").toBe(seen.reduce((n, one) => n + one.tokens, 0));
           expect(seen[0]?.role, "a person's word first").toBe("user");

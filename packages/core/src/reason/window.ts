@@ -97,7 +97,7 @@ const isFirstResult = (messages: readonly Message[], i: number): boolean =>
 
 const shownAt = (messages: readonly Message[], w: Window, i: number): Message | undefined => w.lines.get(i) ?? messages[i];
 
-export function shown(messages: readonly Message[], w: Window): readonly Message[] {
+export function listShownMessages(messages: readonly Message[], w: Window): readonly Message[] {
   const task = messages[w.task];
   const rest = messages.slice(w.from);
   for (const [i, line] of w.lines) rest[i - w.from] = line;

@@ -49,7 +49,7 @@ export function readAttachments(given: unknown): Read {
   return { kind: "files", files };
 }
 
-/** The same for whoever was handed them by a caller of the library. */
+/** The same for attachments that a caller of the library passes. */
 export function checkAttachments(given: unknown): readonly Attachment[] {
   const read = readAttachments(given);
   if (read.kind === "refused") throw new FaultError(read.fault);
@@ -84,7 +84,7 @@ const nameIn = (given: unknown): string | null => {
   return typeof name === "string" && NAME.test(name) ? name : null;
 };
 
-/** What is done with a media type; null: nothing, it is not accepted. */
+/** Handling of a media type; null if it is not accepted. */
 export function mediaKind(mediaType: string): MediaKind | null {
   switch (mediaType) {
     case "image/png":
@@ -99,7 +99,7 @@ export function mediaKind(mediaType: string): MediaKind | null {
   }
 }
 
-/** What the first bytes say; null: none of those that are known. */
+/** Media type by the first bytes; null if they match no known type. */
 export function sniffMediaType(base64: string): ImageType | "application/pdf" | null {
   const head = String.fromCharCode(...decodeBase64(base64, 0, 16));
   if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";

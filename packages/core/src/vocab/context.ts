@@ -4,7 +4,7 @@ export type ContextPlan =
   | Readonly<{ kind: "window" }>
   /** Results of tools older than the newest `keep` units become one line each; then the oldest units go. */
   | Readonly<{ kind: "mask"; keep: number }>
-  /** What is older than the newest `keep` units is summed up by the model; `model` null: the agent's own. */
+  /** The model summarises everything older than the newest `keep` units; `model` null: the agent's own. */
   | Readonly<{ kind: "summarise"; keep: number; model: string | null }>
   /** The program's plan of this name says which messages go, and how; where it says nothing usable, the oldest units go. */
   | Readonly<{ kind: "own"; plan: string }>;

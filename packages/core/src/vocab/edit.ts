@@ -27,7 +27,7 @@ export function isEdit(tool: Pick<Tool, "name" | "edits" | "server">, args: Json
   return tool.server !== null && (EDIT_NAMES.includes(bareName(tool.name)) || (args !== null && typeof args["old_string"] === "string"));
 }
 
-/** What a call changed, or would: from its evidence once it ran, else from its arguments. Null when neither says. */
+/** The file change of a call: from its evidence once it ran, else from its arguments. Null when neither says. */
 export function toFileEdit(
   tool: Pick<Tool, "name" | "edits" | "server">,
   args: JsonObject | null,

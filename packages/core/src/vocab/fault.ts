@@ -1,4 +1,4 @@
-/** What stops driving or refuses to start. Plain data: journalled, printed, sent over sockets, matched on by `kind`. */
+/** Faults: conditions that stop driving or refuse to start. Plain data: journalled, printed, sent over sockets, matched on by `kind`. */
 import type { ActionText, CallId, Epoch, GrantId, IntentId, Seq, SessionId, StreamId } from "./ids.ts";
 import type { UnknownCause } from "./outcome.ts";
 
@@ -31,14 +31,14 @@ export type Fault =
   | { readonly kind: "tool-invalid"; readonly tool: string; readonly detail: string }
   /** Thrown by a tool: nothing was sent, since what it talks to cannot be reached. */
   | { readonly kind: "unreachable"; readonly what: string; readonly detail: string; readonly hint: string }
-  /** Thrown by a tool: it was sent, and nobody can tell what became of it. */
+  /** Thrown by a tool: the request was sent, and its outcome is unknown. */
   | { readonly kind: "outcome-unknown"; readonly cause: UnknownCause; readonly detail: string }
   | {
       readonly kind: "model-failed";
       readonly detail: string /** A stream that broke, or any failure that a repeat may mend. */;
       readonly again: boolean;
       readonly broke: boolean;
-      /** What the provider answered, where it answered: the HTTP status. */
+      /** The provider's HTTP status, where it answered. */
       readonly status?: number | null;
       /** How long the provider asks to be left alone. */
       readonly retryAfterMs?: number | null;
@@ -68,7 +68,7 @@ export type Fault =
   | { readonly kind: "intent-refused"; readonly intent: IntentId; readonly detail: string }
   | { readonly kind: "usage"; readonly detail: string; readonly hint: string };
 
-/** What is wrong with a policy or its decision table, and where. */
+/** A defect in a policy or its decision table, and where it is. */
 export type PolicyIssue = {
   readonly file: string;
   readonly line: number;

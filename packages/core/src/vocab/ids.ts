@@ -37,7 +37,7 @@ export const sessionId = (text: string): SessionId => text as SessionId;
 export const streamId = (text: string): StreamId => text as StreamId;
 export const callId = (text: string): CallId => text as CallId;
 export const actionText = (text: string): ActionText => text as ActionText;
-/** `edition` counts what the call has become: with other arguments, or by another tool, it is something else to whoever knows it by its key. */
+/** `edition` counts the changes of a call: with other arguments, or by another tool, it has another key. */
 export const callKey = (session: SessionId, call: CallId, edition = 0): CallKey =>
   `${session}/${call}${edition === 0 ? "" : `~${edition}`}` as CallKey;
 export const approvalId = (text: string): ApprovalId => text as ApprovalId;
@@ -73,7 +73,7 @@ export const TRUST: StreamId = streamId("trust");
 /** Keys and sign-ins that stand for people. */
 export const ACCESS: StreamId = streamId("access");
 
-/** What people put into the store of knowledge, and what was forgotten. */
+/** Stream of the documents that people add to the knowledge store, and of everything forgotten. */
 export const KNOWLEDGE: StreamId = streamId("knowledge");
 
 /** The digest before the first entry of every stream and the first commit of every writer. */

@@ -1,4 +1,4 @@
-/** What anybody other than the holder wants of a session: a row in the inbox, which the holder turns into an event. */
+/** Intents: requests to a session from anybody but its holder. Each is a row in the inbox, which the holder turns into an event. */
 import type { Attachment } from "./attachment.ts";
 import type { Ending } from "./ending.ts";
 import type { ApprovalId, CallId, Digest, IntentId, KeyId, Label, Millis, SessionId } from "./ids.ts";
@@ -18,15 +18,15 @@ export type IntentBody =
   | Readonly<{ kind: "cancel-all"; reason: string }>
   /** Bound to the question's id and to the digest of the action that was on screen. */
   | Readonly<{ kind: "answer"; approval: ApprovalId; digest: Digest; answer: Answer }>
-  /** What became of a call that nobody could tell of. */
+  /** The real outcome of a call whose outcome was unknown. */
   | Readonly<{ kind: "resolve"; call: CallId; as: Resolution; note: string }>
-  /** A call that was set aside has been seen to. */
+  /** A dead letter has been settled. */
   | Readonly<{ kind: "dismiss"; call: CallId; note: string }>
-  /** What the session has seen does not count as this any more. */
+  /** Removes labels from the session. */
   | Readonly<{ kind: "unlabel"; labels: readonly Label[]; why: string }>
-  /** The conversation begins anew, in the same session: what was said is shown to the model no more. */
+  /** Clears the conversation, in the same session: the model no longer sees what was said. */
   | Readonly<{ kind: "clear" }>
-  /** What is shown of it is brought down to so many tokens; null: to half of what may be. */
+  /** Compacts the conversation to at most this many tokens; null: to half of the limit. */
   | Readonly<{ kind: "compact"; tokens: number | null }>
   /** One of those that its agent names: the turns from the next one on begin with it. */
   | Readonly<{ kind: "choose-model"; model: string }>
@@ -48,7 +48,7 @@ export type IntentBody =
   /** The runtime's own: an outcome that arrived after its call was given up as unknown. */
   | Readonly<{ kind: "late"; call: CallId; outcome: Outcome }>;
 
-/** What a person needs to be let do to a session for this; null: it is decided by something else than the session, or is the runtime's own. */
+/** The session act that policies must permit for this intent; null: something else than the session decides it, or only the runtime sends it. */
 export function toSessionAct(kind: IntentBody["kind"]): "say" | "steer" | "cancel" | null {
   switch (kind) {
     case "say":
@@ -90,13 +90,13 @@ export type Answer = Readonly<
   | { kind: "grant"; grant: GrantRequest }
 >;
 
-/** A no, whoever says it: it ends the approval request at once. */
+/** A denial, by any person: it ends the approval request at once. */
 export const isRefusal = (answer: Answer): answer is Extract<Answer, { kind: "deny" | "withdraw" }> =>
   answer.kind === "deny" || answer.kind === "withdraw";
-/** What a person may wish of a turn whose agent is gone: it runs nothing. */
+/** Intents that can end a turn whose agent no longer exists: they run nothing. */
 export const canEndWithoutAgent = (wish: IntentBody): boolean =>
   wish.kind === "cancel" || wish.kind === "cancel-all" || (wish.kind === "answer" && isRefusal(wish.answer));
-/** What a person does by it, as the policies call it. */
+/** The act of this answer, in the policies' vocabulary. */
 export const toAnswerAct = ({ kind }: Answer): "approve" | "deny" | "withdraw" =>
   kind === "deny" || kind === "withdraw" ? kind : "approve";
 
@@ -115,7 +115,7 @@ export type Intent = Readonly<{
   signature: string | null;
 }>;
 
-/** What a person signs. */
+/** The text that a person signs. */
 export function intentText(intent: Omit<Intent, "signature">): string {
   const { id, session, at, by, key, wish } = intent;
   return `orgate-intent-1\n${toCanonicalJson({ id, session, at, by, key, wish } as unknown as Json)}`;

@@ -1,4 +1,4 @@
-/** What agents remember, and what they may look things up in. */
+/** Knowledge of agents: items, scopes, recall settings. */
 import type { Digest, KnowledgeId, Label, Millis, Seq, StreamId } from "./ids.ts";
 
 /**
@@ -7,10 +7,9 @@ import type { Digest, KnowledgeId, Label, Millis, Seq, StreamId } from "./ids.ts
  */
 export type Scope = "agent" | "project" | "shared";
 export const SCOPES: readonly Scope[] = Object.freeze(["agent", "project", "shared"]);
-/** What is searched by somebody who may look as wide as this. */
+/** Scopes that a search includes when `widest` is the widest allowed. */
 export const scopesWithin = (widest: Scope): readonly Scope[] => SCOPES.slice(0, SCOPES.indexOf(widest) + 1);
 
-/** What one item says. */
 export type KnowledgeBody =
   | Readonly<{ kind: "fact"; subject: string; predicate: string; object: string }>
   | Readonly<{ kind: "procedure" | "pattern" | "episode"; title: string; text: string }>
@@ -41,7 +40,7 @@ export type KnowledgeItem = Readonly<{
   /** 0 to 1. */
   confidence: number;
   source: KnowledgeSource;
-  /** What the session carried that stored it: they come back with it. */
+  /** Labels of the session that stored it: a recall brings them back. */
   labels: readonly Label[];
   /** A person stands for it. */
   verified: boolean;
@@ -55,7 +54,7 @@ export type KnowledgeItem = Readonly<{
 /** As it lies in the store. */
 export type StoredItem = KnowledgeItem & Readonly<{ usedAt: Millis | null; uses: number; supersededBy: KnowledgeId | null }>;
 
-/** What went into a request. The text is there the first time that a session sees it, and null from then on: the same id, the same text. */
+/** An item in a request. The text is there the first time that a session sees it, and null from then on: the same id, the same text. */
 export type RecalledItem = Readonly<{
   id: KnowledgeId;
   kind: KnowledgeKind;
@@ -67,15 +66,15 @@ export type RecalledItem = Readonly<{
 
 /** How an agent uses knowledge. */
 export type KnowledgeSettings = Readonly<{
-  /** So many items from memory and as many others go into a request. */
+  /** Most items from memory in a request, and as many others. */
   maxItems: number;
   /** Below this relevance nothing goes into a request. */
   threshold: number;
-  /** What the assistant said in a completed turn is remembered. */
+  /** Whether the assistant's text of a completed turn is remembered. */
   keepLearnings: boolean;
   /** As wide as it looks. */
   scope: Scope;
-  /** Where `store_knowledge` puts what it is told. */
+  /** Where `store_knowledge` puts its items. */
   store: Scope;
   /** The block in a request has no more tokens than this. */
   maxTokens: number;

@@ -1,11 +1,11 @@
 import type { Digest } from "./ids.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 
-/** Why nobody can tell whether a call took effect. */
+/** Why it is unknown whether a call took effect. */
 export const UNKNOWN_CAUSES = ["timed-out", "cancelled", "hold-lost", "connection-lost", "killed", "not-reconciled"] as const;
 export type UnknownCause = (typeof UNKNOWN_CAUSES)[number];
 
-/** What became of a call that started. `failed` only when the tool itself returned or threw it, or when a repeat does no harm. */
+/** Outcome of a call that started. `failed` only when the tool itself returned or threw it, or when a repeat does no harm. */
 export type Outcome =
   | Readonly<{ kind: "done"; output: Json }>
   | Readonly<{ kind: "failed"; error: string }>
@@ -18,9 +18,9 @@ export type Evidence = Readonly<{
   outputDigest: Digest | null;
   durationMs: number;
   starts: number;
-  /** What the tool itself shows of it: the invocation as built, exit status, SHA-256 of the raw output, an edit's before and after. */
+  /** Evidence from the tool itself: the invocation as built, exit status, SHA-256 of the raw output, an edit's before and after. */
   proof: JsonObject | null;
 }>;
 
-/** What goes back to the model, exactly one per call id. */
+/** The text that goes back to the model, exactly one per call id. */
 export type Observation = Readonly<{ kind: "result" | "error" | "refusal" | "unknown"; text: string }>;

@@ -1,9 +1,9 @@
-/** A structured answer: what a turn's answer has to be, as journalled, and what came of looking at one. */
+/** A structured answer: the required form of a turn's answer, as journalled, and the result of checking one. */
 
 import type { Digest } from "./ids.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 
-/** What a turn is to answer with: enough for a process that has nothing but the journal. */
+/** Required output of a turn: enough for a process that has nothing but the journal. */
 export type OutputSpec = Readonly<{
   /** Of an object, always: what is no object is the one field `value` of it. */
   schema: JsonObject;
@@ -20,8 +20,8 @@ export type CheckedOutput =
   /** The schema itself cannot say: no other answer would change that. */
   | Readonly<{ kind: "broken"; detail: string }>;
 
-/** A spec with whoever looks at an answer, as parsed JSON, by it. */
+/** A spec with the function that checks an answer, as parsed JSON, by it. */
 export type Output = OutputSpec & Readonly<{ check(value: Json): CheckedOutput }>;
 
-/** A model's answer as it is asked for: as the text of its reply, or as the arguments of its call of this tool, which is none of the agent's. */
+/** A model's answer as it is asked for: as the text of its reply, or as the arguments of its call of this tool, which is not one of the agent's. */
 export type AnswerForm = Readonly<{ kind: "text"; schema: JsonObject }> | Readonly<{ kind: "call"; tool: string }>;

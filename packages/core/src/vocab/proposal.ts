@@ -1,4 +1,4 @@
-/** What the model asked for. Untrusted, always: nothing in here has been checked, let alone decided. */
+/** Proposals: tool calls that the model asks for. Always untrusted: nothing in here has been checked, let alone decided. */
 
 import type { CallId } from "./ids.ts";
 import type { Json } from "./text/canonical.ts";

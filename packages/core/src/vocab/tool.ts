@@ -15,10 +15,10 @@ export const isGoverning = (tool: Readonly<{ effects: readonly Effect[] }> | nul
 /** How much harm it can do, by its own definition; what does not say is taken to be `high`. */
 export type RiskTier = "low" | "medium" | "high";
 
-/** What a call touches: what the policy is asked about. */
+/** The thing that a call touches: policies decide about it. */
 export type Resource = Readonly<{ type: string; id: string }>;
 
-/** What a tool may know of its call. `key` and `epoch` are its fencing token towards systems that understand one. */
+/** Context of a tool's call. `key` and `epoch` are its fencing token towards systems that understand one. */
 export type ToolContext = Readonly<{
   session: SessionId;
   key: CallKey;
@@ -26,13 +26,13 @@ export type ToolContext = Readonly<{
   /** 1 at the first start; higher when a `read` or `idempotent` call runs again. */
   start: number;
   signal: AbortSignal;
-  /** What the call has cost so far, in cents; counts up to the tool's `maxCents`. Unsaid, it is taken to have cost all of that. */
+  /** Reports the call's cost so far, in cents; counts up to the tool's `maxCents`. A call that never reports is charged all of that. */
   spent(cents: number): void;
   /** Journalled as a `note` (at most 16 KiB) with the call's id: progress, partial output. */
   note(name: string, value: Json): void;
-  /** What proves this execution beside its outcome: the invocation as built, its exit status, an edit's before and after. Journalled with the outcome; at most 64 KiB in all. */
+  /** Records proof of this execution beside its outcome: the invocation as built, its exit status, an edit's before and after. Journalled with the outcome; at most 64 KiB in all. */
   evidence(proof: JsonObject): void;
-  /** What the policies would say of such a call now, of this tool or of another that the agent has. It can only narrow what a call shows: nothing may be done by it. */
+  /** Asks the policies about a possible call of this tool or another of the agent's, as of now. It can only narrow what a call shows: it permits nothing. */
   wouldPermit: WouldPermit;
 }>;
 
@@ -60,14 +60,14 @@ export type Target = Readonly<{
   /** For an id: the kind of thing it stands for, whose names other tools tell. Null: nobody does. */
   of: string | null;
 }>;
-/** What values are counted together over all tools: ids of one kind of thing, recipients, accounts. */
+/** Key under which values are counted together over all tools: ids of one kind of thing, recipients, accounts. */
 export const targetCounterKind = ({ kind, of }: Pick<Target, "kind" | "of">): string => (of === null ? kind : `${kind}/${of}`);
 export const TARGET_KINDS = ["recipient", "host", "path", "account", "id"] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
 /** When a call is done, the values of this argument join a trusted set. */
 export type LearnRule = Readonly<{ set: string; from: string }>;
-/** What things are called: told from a tool's own output. */
+/** Names of things, read from a tool's own output. */
 export type NameRule = Readonly<{ of: string; from(output: Json): readonly NamedThing[] }>;
 export type NamedThing = Readonly<{ id: string; name: string }>;
 
@@ -75,26 +75,26 @@ export type Tool = ToolSpec &
   Readonly<{
     repeat: Repeat;
     effects: readonly Effect[];
-    /** What its output carries; `untrusted` unless its definition says otherwise. */
+    /** Labels of its output; `untrusted` unless its definition says otherwise. */
     labels: readonly Label[];
     /** Of its definition, where it has one. */
     version: string | null;
     riskTier: RiskTier;
     /** A person is asked before each call, whatever the policies permit. */
     humanApproval: boolean;
-    /** What it runs programs in; null: it starts none that the runtime knows of. */
+    /** The sandbox of the programs that it runs; null: it starts none that the runtime knows of. */
     sandbox: "process" | "none" | null;
     /** When every call of a reply says so, the turn completes without another model call. */
     endsTurn: boolean;
     /** Null: the agent's limit. */
     timeoutMs: number | null;
-    /** The most one call may cost, set aside before it starts; 0: it costs nothing. */
+    /** The most one call may cost, reserved before it starts; 0: it costs nothing. */
     maxCents: number;
     /** The types of what it touches, for policies to be checked against; empty when its definition does not say. */
     resourceTypes: readonly string[];
-    /** What its calls depend on beside all this, where the runtime makes a tool for one agent: the texts of its skills. Null for all others. */
+    /** Further inputs of its calls, where the runtime makes a tool for one agent: the texts of its skills. Null for all others. */
     basis: JsonObject | null;
-    /** What is done when it fails; null: what the agent says, and else the error goes to the model. */
+    /** Recovery after a failure; null: the agent's, and without one the error goes to the model. */
     recover: RecoveryPlan | ChooseRecovery | null;
     /** When it is left alone after it kept failing; null: as the agent says. */
     breaker: BreakerSettings | null;
@@ -150,7 +150,7 @@ function aimsOf({ targets, outgoing, learns, names, markup, edits }: Tool): Json
   };
 }
 
-/** What a tool has that aims at nothing. */
+/** Fields of a tool without targets. */
 export const NO_TARGETS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits"> = Object.freeze({
   targets: {},
   outgoing: [],
@@ -160,7 +160,7 @@ export const NO_TARGETS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" 
   edits: false,
 });
 
-/** What is as strict as can be goes without saying. */
+/** The strictest settings are left out of the digest's input. */
 const careOf = ({ version, riskTier, humanApproval, sandbox }: Tool): JsonObject => ({
   ...(version === null ? {} : { version }),
   ...(riskTier === "high" ? {} : { riskTier }),

@@ -1,4 +1,4 @@
-/** What the gate says of one action. Reasons always; nothing but `allow` yields a permit. */
+/** Decisions of the gate about one action. They always have reasons; only `allow` yields a permit. */
 
 import type { ApprovalId, CallId, Digest, GrantId, Label, PolicyId } from "./ids.ts";
 import type { Scope } from "./knowledge.ts";
@@ -7,7 +7,7 @@ import type { Origin } from "./rules/schedule.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 import type { Effect, Resource } from "./tool.ts";
 
-/** What is decided on. `args` is the validated form, what will run; null only for a call refused by its contract. */
+/** An action to decide on. `args` is the validated form, which will run; null only for a call refused by its contract. */
 export type Action =
   | Readonly<{
       kind: "call";
@@ -20,19 +20,19 @@ export type Action =
       inexact: readonly string[];
       resource: Resource;
     }>
-  /** Another agent is to do something. What it is to do is in `args`, for people to see; the gate is told whom, never what (rule 7). */
+  /** Another agent is to do something. The task is in `args`, for people to see; the gate learns to whom, never what (rule 7). */
   | Readonly<{ kind: "delegate"; call: CallId; to: string; agentDigest: Digest | null; args: JsonObject }>
   | Readonly<{ kind: "model"; model: string }>
   | Readonly<{ kind: "respond"; to: Principal }>
   /** To look things up before the model is asked; as wide as `scope`. A call of the model's own is a call, and decided as `recall` too. */
   | Readonly<{ kind: "recall"; scope: Scope }>
-  /** To keep what the turn has come to. `content` is the digest of what would be kept: the gate is told where, never what (rule 7). */
+  /** To remember a turn's result. `content` is the digest of the text: the gate learns where, never what (rule 7). */
   | Readonly<{ kind: "remember"; scope: Scope; key: string; content: Digest }>;
 
 /** The name that the model calls to delegate; no tool may have it. */
 export const DELEGATE = "delegate";
 
-/** What is called, on what, with what: for questions, grants and lists. Null for what is no call of the model's. */
+/** Tool, resource and arguments of a call: for approval requests, grants and lists. Null for an action that is no call of the model's. */
 export type CallSubject = Readonly<{ tool: string; toolDigest: Digest | null; resource: Resource; args: JsonObject | null }>;
 export function toCallSubject(action: Action): CallSubject | null {
   switch (action.kind) {
@@ -48,7 +48,7 @@ export function toCallSubject(action: Action): CallSubject | null {
   }
 }
 
-/** What the gate is told beside the action: identities, labels, counters. No prose (rule 7). */
+/** Facts for the gate beside the action: identities, labels, counters. No prose (rule 7). */
 export type Facts = Readonly<{
   agent: string;
   onBehalfOf: Principal;
@@ -60,7 +60,7 @@ export type Facts = Readonly<{
   calls(tool: string): Counts;
   /** Tokens, those of lost replies included. */
   spent: Counts;
-  /** Money, rounded up, with what is set aside; null where a price is not known. */
+  /** Money, rounded up, reservations included; null where a price is not known. */
   cents: Counts | null;
   /** Media types of the files that the session was shown. */
   media: readonly string[];
@@ -68,15 +68,15 @@ export type Facts = Readonly<{
   lately(counter: Counter): RecentCounts;
   /** Nothing is begun on this decision: it is about one of several things that a permitted call would show. A gate that asks elsewhere does not ask then. */
   supposed?: true;
-  /** What can be said of the arguments that aim at something: worked out only where a policy reads it. */
+  /** Facts about the arguments that are targets: computed only where a policy reads them. */
   aims(): ArgumentFacts;
 }>;
 
-/** By argument; one that was not given is not there. */
+/** By argument; an argument that was not given is absent. */
 export type ArgumentFacts = Readonly<{
   targets: Readonly<Record<string, TargetFacts>>;
   outgoing: Readonly<Record<string, OutgoingFacts>>;
-  /** Of all together, where that alone is told: in the tables beside policies, and when a decision is explained. */
+  /** Of all together, where nothing else is known: in the tables beside policies, and when a decision is explained. */
   sums?: Readonly<{
     targets: Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder"> & { count: number }>;
     outgoing: OutgoingFacts;
@@ -99,7 +99,7 @@ export type TargetFacts = Readonly<{
   /** Calls of any tool of this agent with this value as a target of the same kind; of several values the one with the most. */
   touched: Counts;
   touchedLately(): RecentCounts;
-  /** What the thing is called that an id stands for; null where no tool has told. */
+  /** Name of the thing that an id stands for; null where no tool has given one. */
   name: string | null;
   nameInRequest: boolean;
 }>;
@@ -122,7 +122,7 @@ export const NO_MORE_FACTS: Pick<Facts, "media" | "lately" | "aims"> = Object.fr
 
 export type Counts = Readonly<{ turn: number; session: number }>;
 
-/** What is counted over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` and `touched:KIND` per value, `tokens`, `micros`. */
+/** A counter over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` and `touched:KIND` per value, `tokens`, `micros`. */
 export type Counter = Readonly<{ name: string /** Empty: all of them. */; value: string }>;
 /** The counter that a value of a started call belongs to. `of` is an argument, or `kind:KIND` for the targets of one kind, whatever tool has them. */
 export const counterForValue = (tool: string, of: string): string =>
@@ -137,9 +137,9 @@ export type Ask = Readonly<{ policy: PolicyId; question: string; terms: Approval
 
 /** How a question may be answered. */
 export type ApprovalTerms = Readonly<{
-  /** Groups of people who may answer; empty: whoever the policies let approve. */
+  /** Groups of people who may answer; empty: anybody whom the policies let approve. */
   approvers: readonly string[];
-  /** So many different people have to say yes. */
+  /** Number of different people who have to approve. */
   quorum: number;
   /** Null: it does not expire. */
   expiresMs: number | null;
@@ -172,11 +172,11 @@ export type Decision = Readonly<{
   verdict: Verdict;
   slice: Digest;
   read: JsonObject;
-  /** What it would be with the policies of `policies/shadow/` in force; null when it would be the same. Recorded, never enforced. */
+  /** The verdict with the policies of `policies/shadow/` in force; null when it would be the same. Recorded, never enforced. */
   shadow: Verdict | null;
 }>;
 
-/** What a person looks at. `requester` is on whose behalf the session runs. */
+/** The object that a person looks at. `requester` is on whose behalf the session runs. */
 export type Viewed =
   | Readonly<{ kind: "agent"; agent: string }>
   | Readonly<{ kind: "session" } & OneSession>
@@ -192,7 +192,7 @@ export type Viewed =
 type OneSchedule = Readonly<{ schedule: string; agent: string; requester: string }>;
 type OneSession = Readonly<{ session: string; agent: string; requester: string }>;
 
-/** What a person does for themselves; decided like everything else. */
+/** Acts that a person does for themselves; decided like everything else. */
 export type UserAct =
   /** To see that it is there, and what state it is in. */
   | Readonly<{ kind: "observe"; what: Viewed }>
@@ -211,7 +211,7 @@ export type UserAct =
   /** To say what is trusted from now on, and what is not any more. */
   | Readonly<{ kind: "edit-known"; set: string }>
   | Readonly<{ kind: "remove-label"; label: string; session: string; agent: string }>
-  /** What was said and done in a session, word by word; of the project, in all of them. */
+  /** Reads a session's text, word by word; of the project: that of all sessions. */
   | Readonly<{ kind: "read-journal"; what: Extract<Viewed, { kind: "session" | "project" }> }>
   | Readonly<{ kind: "edit-policy"; surface: string }>
   /** To put something into the store of knowledge, and to have it forgotten. */

@@ -2,7 +2,7 @@
  * The coordinator among a project's agents: a file like any other's (`agents/coordinator.toml`), with limits that the project may change and, unless it names
  * some, all the others to delegate to.
  *
- * S-18 the conductor, an agent on the model `conductor/plan`, has all others to delegate to unless it names some: not the coordinator nor the shell, which act for whoever speaks to them.
+ * S-18 the orchestrator, an agent on the model `conductor/plan`, has all others to delegate to unless it names some: not the coordinator nor the shell, which act for the person who speaks to them.
  * W-37 an agent named `coordinator` has 10 iterations, 50,000 tokens and 120 s for a turn unless its file says otherwise, and what `[coordinator]` in
  *      `orgate.toml` says before both. It delegates to the others only as far as its operators may run them.
  */

@@ -3,7 +3,7 @@
  * whose words they follow may do themselves (`operations/coordinator/`).
  *
  * W-35 what is done for an operator is a wish signed with that operator's key, made once by the call's key: a crash in the middle neither loses nor doubles it.
- * W-36 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else it is told where the answer can be read.
+ * W-36 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else the result says where the answer can be read.
  * W-37 where no server runs, the tools are there by name, so that agents and policies load, and say that they do nothing.
  */
 import {

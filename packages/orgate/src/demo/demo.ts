@@ -9,7 +9,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EXIT, type RunCommand } from "@orgate/shell/terminal";
 import { countScene, killScene, resumeScene, tamperScene, verifyScene, workScene } from "./scenes.ts";
-import { type Stage, stageOf } from "./stage.ts";
+import { type Stage, setStage } from "./stage.ts";
 
 export type DemoResult = Readonly<{
   allowed: number;
@@ -35,7 +35,7 @@ export type DemoResult = Readonly<{
 export const demo: RunCommand = async (given, screen) => {
   const began = performance.now();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "orgate-demo-")));
-  const stage = stageOf(folder, screen, given);
+  const stage = setStage(folder, screen, given);
   const away = (): void => {
     stage.clear();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Given, Screen, Tone } from "@orgate/shell/terminal";
 import { openPersons } from "../store/open-read-only.ts";
-import { wrapped } from "./wrap.ts";
+import { wrapLine } from "./wrap.ts";
 
 /** `ended` comes once all that it printed is on the screen. */
 export type Child = Readonly<{ pid: number; ended: Promise<Ended>; kill(): void }>;
@@ -34,7 +34,7 @@ const LINE_MS = 170;
 /** From here on nothing waits for its reader: a slow machine finishes the story in time, too. */
 const UNHURRIED_MS = 10_000;
 
-export function stageOf(folder: string, screen: Screen, given: Given): Stage {
+export function setStage(folder: string, screen: Screen, given: Given): Stage {
   const project = join(folder, "ops-desk");
   const env = {
     ...given.env,
@@ -83,7 +83,7 @@ function printer(screen: Screen): Show {
   let shown = Promise.resolve();
   return (line, restMs) => {
     shown = shown.then(async () => {
-      for (const text of screen.isTerminal ? wrapped(line, screen.columns) : [line]) screen.line(text);
+      for (const text of screen.isTerminal ? wrapLine(line, screen.columns) : [line]) screen.line(text);
       if (screen.isTerminal && restMs > 0 && performance.now() - began < UNHURRIED_MS) await pause(restMs);
     });
     return shown;

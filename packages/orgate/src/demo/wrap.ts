@@ -11,7 +11,7 @@ const LEAD = /^((?:\u001b\[[\d;]*m)*)( *)((?:\u001b\[[\d;]*m)*(?:[✓✗?←↻!
 const COLOURS = /\u001b\[[\d;]*m/gu;
 const NARROWEST = 20;
 
-export function wrapped(line: string, columns: number): readonly string[] {
+export function wrapLine(line: string, columns: number): readonly string[] {
   const room = Math.max(columns, NARROWEST);
   const [, , blanks = "", mark = ""] = LEAD.exec(line) ?? [];
   const indent = " ".repeat(Math.min(blanks.length + textWidth(mark.replaceAll(COLOURS, "")), room / 2));

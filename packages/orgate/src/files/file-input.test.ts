@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HistoryMessage, isFault, MAX_FILE_BYTES } from "@orgate/core";
 import { afterAll, describe, expect, test } from "vitest";
-import { type FileInput, fileAt, type SaidInput, toAttachments, toHistory } from "./file-input.ts";
+import { type FileInput, fileAt, type HistoryInput, toAttachments, toHistory } from "./file-input.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "orgate-files-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -91,7 +91,7 @@ describe("what a caller hands over", () => {
   });
 
   test("M-21 a history with files is told by its message where one is wrong", () => {
-    const said = (mediaType: string): readonly SaidInput[] => [
+    const said = (mediaType: string): readonly HistoryInput[] => [
       { role: "user", text: "hi" },
       { role: "assistant", text: "ho" },
       { role: "user", text: "look", files: [{ mediaType, bytes: PNG }] },

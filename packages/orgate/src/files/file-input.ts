@@ -26,7 +26,9 @@ export type FileInput = Readonly<{ mediaType: string; name?: string | null }> &
   Readonly<{ bytes: Uint8Array } | { base64: string } | { text: string }>;
 
 /** An earlier message, with files as a caller has them. */
-export type SaidInput = Exclude<HistoryMessage, { role: "user" }> | Readonly<{ role: "user"; text: string; files?: readonly FileInput[] }>;
+export type HistoryInput =
+  | Exclude<HistoryMessage, { role: "user" }>
+  | Readonly<{ role: "user"; text: string; files?: readonly FileInput[] }>;
 
 export function toAttachments(files: readonly FileInput[]): readonly Attachment[] {
   if (!Array.isArray(files) || files.length > MAX_FILES) return checkAttachments(files);
@@ -34,7 +36,7 @@ export function toAttachments(files: readonly FileInput[]): readonly Attachment[
 }
 
 /** Who checks a history names the message that is wrong: so do we. */
-export function toHistory(history: readonly SaidInput[]): readonly HistoryMessage[] {
+export function toHistory(history: readonly HistoryInput[]): readonly HistoryMessage[] {
   if (!Array.isArray(history)) throw new FaultError({ kind: "history-invalid", index: 0, detail: "it is no list" });
   return history.map((said, index) => {
     try {
@@ -46,7 +48,7 @@ export function toHistory(history: readonly SaidInput[]): readonly HistoryMessag
   });
 }
 
-function toSaid(said: SaidInput): HistoryMessage {
+function toSaid(said: HistoryInput): HistoryMessage {
   if (said?.role !== "user") return said;
   const { files, ...rest } = said;
   return files === undefined ? rest : { ...rest, files: toAttachments(files) };

@@ -11,13 +11,13 @@ import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import {
   answersByCall,
   FaultError,
-  identityOf,
   isFault,
   type Json,
   type JsonObject,
   type Model,
   type ModelRequest,
   promptedCalls,
+  toModelIdentity,
 } from "@orgate/core";
 
 /** `native`: by the provider's own means, beside tools too. `alone`: so where no tools are offered. `call`: by a call. */
@@ -44,7 +44,7 @@ const TOOLLESS = /does not support tools|endpoints found that support tool use/i
 
 function advising(model: Model): Model {
   return Object.freeze({
-    ...identityOf(model),
+    ...toModelIdentity(model),
     async ask(...given: Parameters<Model["ask"]>) {
       try {
         return await model.ask(...given);

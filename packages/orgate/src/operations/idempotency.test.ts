@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { FaultError, intentId } from "@orgate/core";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openRequestKeys, type RequestKeys } from "../store/idempotency-keys.ts";
-import { deriveIntentId, deriveName, Idempotency, isDerivedName, type KeyedRequest } from "./idempotency.ts";
+import { deriveIntentId, deriveName, deriveSessionId, Idempotency, isDerivedName, type KeyedRequest } from "./idempotency.ts";
 
 let folder: string;
 let keys: RequestKeys;
@@ -46,6 +46,7 @@ test("derived ids are those that journals contain already, for every surface", a
     intent: "k-4f61a739ed92a2923f71fbade22a83b9ea4965df",
     external: "key-4f61a739ed92a2923f71fbade22a83b9ea4965df",
   });
+  expect(deriveSessionId(intentId(intent))).toBe("s_k4f61a739ed92a2923f71fbade22a83b9ea496");
   for (const name of [external, deriveName("chat", "a"), deriveName("ui", "a"), deriveName("run", "a")])
     expect(isDerivedName(name)).toBe(true);
 });

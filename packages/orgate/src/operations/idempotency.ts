@@ -7,7 +7,7 @@
  * Every surface derives the ids of its intents and sessions here, from what its client repeats: a request that a crash cut off finds, when it is sent
  * again, what the first one did. Journals contain these ids, so neither a prefix nor the digits of one may change.
  */
-import { type IntentId, intentId } from "@orgate/core";
+import { type IntentId, intentId, type SessionId, sessionId } from "@orgate/core";
 import { idempotencyKey, type OperationName, wireProblem } from "@orgate/protocol";
 import { sha256 } from "../node/crypto.ts";
 import type { RequestKeys } from "../store/idempotency-keys.ts";
@@ -24,6 +24,9 @@ export const deriveIntentId = (surface: Surface, ...parts: readonly string[]): I
 
 /** A session's name, or a key. */
 export const deriveName = (surface: Surface, ...parts: readonly string[]): string => `${surface}-${deriveDigits(surface, parts)}`;
+
+/** The session that a keyed request opens without a name. */
+export const deriveSessionId = (intent: IntentId): SessionId => sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`);
 
 /** True for names that the server alone derives: nobody else may use one. */
 export const isDerivedName = (name: string): boolean => /^(?:chat|ui|ws|key|run)-[0-9a-f]{40}$/.test(name);

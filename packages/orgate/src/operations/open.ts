@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { JsonObject } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { Runtime } from "../runtime/api.ts";
-import { delegatesOf } from "../runtime/ports/delegates.ts";
+import { makeDelegateFinder } from "../runtime/ports/delegates.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { RequestKeys } from "../store/idempotency-keys.ts";
@@ -77,7 +77,7 @@ export function openOperations(options: OperationsOptions): OpenOperations {
   const schedules = openSchedules({
     place: runtime.place,
     gate,
-    findSessionStart: delegatesOf(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate),
+    findSessionStart: makeDelegateFinder(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate),
     wake: (session) => sessionDriver.wake(session),
     failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
   });

@@ -43,7 +43,7 @@ export async function page<T>(
 }
 
 /** Of a list that is there as a whole. */
-export async function pageOf<T>(cursors: Cursors, asked: ListPage, rows: readonly T[], shows: (row: T) => boolean) {
+export async function toPage<T>(cursors: Cursors, asked: ListPage, rows: readonly T[], shows: (row: T) => boolean) {
   const { items, next } = await page(cursors, asked, {
     read: async (after, most) => {
       const from = whole(after);

@@ -25,10 +25,10 @@ export function openOwners(journal: Pick<Journal, "session">): Whose {
   };
 }
 
-export type Sight = (stream: StreamId) => Promise<boolean>;
+export type MayReadStream = (stream: StreamId) => Promise<boolean>;
 
-export const sightOf =
-  ({ mayDo }: Pick<Permissions, "mayDo">, caller: Caller, whose: Whose): Sight =>
+export const makeVisibility =
+  ({ mayDo }: Pick<Permissions, "mayDo">, caller: Caller, whose: Whose): MayReadStream =>
   async (stream) => {
     if (!isSessionStream(stream)) return mayDo(caller, act("read-journal", "project")) === null;
     const about = await whose(stream);

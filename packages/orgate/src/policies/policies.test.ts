@@ -208,7 +208,7 @@ test("Q-7 the holder refuses an answer of somebody who is not among the approver
         const person = createPerson(join(root, `home-${session}`), name, ed25519);
         await runtime.place.keyring.certifyPerson(name, person.key.publicKey);
         const wish = { kind: "answer", approval: q.approval, digest: q.digest, answer: { kind: "approve" } } as const;
-        await runtime.wish(signIntent(person, { id: intentId(`i-${session}-${name}`), session, at: millis(1), wish }));
+        await runtime.putIntent(signIntent(person, { id: intentId(`i-${session}-${name}`), session, at: millis(1), wish }));
         for await (const live of runtime.resume(session))
           if (live.kind === "entry" && live.entry.event.kind === "intent.refused") told.push(live.entry.event.reason);
           else if (live.kind === "entry" && live.entry.event.kind === "approval.answered") told.push(`${live.entry.event.by.id} answered`);

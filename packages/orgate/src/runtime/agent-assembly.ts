@@ -19,7 +19,7 @@ import type { AgentRef, RuntimeOptions } from "./api.ts";
 import { type Composed, compose } from "./compose.ts";
 import { createNotifier } from "./notices.ts";
 import { orchestrationCheck } from "./people/may-orchestrate.ts";
-import { delegatesOf, type Family } from "./ports/delegates.ts";
+import { type Family, makeDelegateFinder } from "./ports/delegates.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
 
@@ -43,7 +43,7 @@ export class AgentAssembly {
   constructor(parts: AssemblyParts) {
     const { agents, gate, outside, driveChild } = parts;
     this.#parts = parts;
-    this.#family = { find: delegatesOf(agents, gate, outside.counters), drive: driveChild };
+    this.#family = { find: makeDelegateFinder(agents, gate, outside.counters), drive: driveChild };
     this.#middleware = new Map([...agents.values()].map((agent) => [agent.name, middlewareFor(agent, parts)]));
   }
 

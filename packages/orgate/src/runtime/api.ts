@@ -38,7 +38,7 @@ import type {
   TrustedValuePage,
 } from "@orgate/core/journal";
 import type { StandingHalt } from "@orgate/core/vocab";
-import type { FileInput, SaidInput } from "../files/file-input.ts";
+import type { FileInput, HistoryInput } from "../files/file-input.ts";
 import type { Env } from "../node/env.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Notify } from "./notice-webhook.ts";
@@ -107,7 +107,7 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   id?: string;
   principal?: Principal;
   labels?: readonly string[];
-  history?: readonly SaidInput[];
+  history?: readonly HistoryInput[];
   /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */
   files?: readonly FileInput[];
   limits?: Partial<Limits>;
@@ -150,7 +150,7 @@ export type Runtime = Readonly<{
   /** Continues a session: after a crash, or when what it waited for has come. */
   resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
   /** Puts an intent into the session's inbox; the process that holds the session turns it into an event. */
-  wish(intent: Intent): Promise<"new" | "known">;
+  putIntent(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */
   followUp(session: SessionId, said: string | MessageInput, as: Person): Promise<IntentOutcome>;
   /** Opened without a turn, found, listed, forked, closed. */

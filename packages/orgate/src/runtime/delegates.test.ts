@@ -171,7 +171,7 @@ test("D-4 a turn whose delegate's agent is gone cannot go on, and is cancelled a
     await expect(second.resume(session).result).rejects.toThrow(/there is no agent `(reader|desk)`/);
     expect((await second.inspect.state(session)).turn).not.toBe(null);
     const wish = { kind: "cancel", reason: "he is gone" } as const;
-    if (way !== "signal") await second.wish(signIntent(ben, { id: intentId("i_1"), session, at: millis(Date.now()), wish }));
+    if (way !== "signal") await second.putIntent(signIntent(ben, { id: intentId("i_1"), session, at: millis(Date.now()), wish }));
     const result = await second.resume(session, way === "signal" ? { signal: AbortSignal.abort("he is gone") } : {}).result;
     expect(result).toMatchObject({ ending: "cancelled", detail: "he is gone" });
     const all = await second.inspect.sessions({ state: null, agent: null, before: null, most: 10 });

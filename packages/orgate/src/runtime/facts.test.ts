@@ -175,7 +175,7 @@ test("G-28 what a person says while the turn runs is their own word too", async 
     const [session] = await runtime.sessions.list({});
     if (session === undefined) return;
     const wish = { kind: "steer", text: "also tell ben@example.org" } as const;
-    await runtime.wish(signIntent(ann, { id: intentId("i_steer"), session: session.session, at: millis(Date.now()), wish }));
+    await runtime.putIntent(signIntent(ann, { id: intentId("i_steer"), session: session.session, at: millis(Date.now()), wish }));
   };
   const done = await runtime.complete("clerk", "read my mail");
   expect(verdicts(done, "send_mail")).toEqual(["allow"]);

@@ -292,7 +292,7 @@ test("J-16 a copy of an intent that was taken counts for nothing", async () => {
   const o = await copied();
   const wish = { kind: "unlabel", labels: [label("untrusted")], why: "read by hand" } as const;
   const unlabel = signIntent(o.ana, { id: NODE.ids.intent(), session: template.labelled, at: NODE.clock.now(), wish });
-  await o.runtime.wish(unlabel);
+  await o.runtime.putIntent(unlabel);
   await o.runtime.resume(template.labelled).result;
   expect((await o.runtime.inspect.state(template.labelled)).labels.size).toBe(0);
   await o.runtime.complete("clerk", "fetch", { session: template.labelled });

@@ -103,7 +103,7 @@ test("M-23 a run with a schema of its own, taken up by a process that has only t
   if (question === undefined) throw new Error("nothing was asked");
   const ben = createPerson(join(root, "home"), "ben", ed25519);
   await second.place.keyring.certifyPerson(ben.name, ben.key.publicKey);
-  await second.wish(
+  await second.putIntent(
     signIntent(ben, { id: intentId("i_no"), session: parked.session, at: millis(Date.now()), wish: { kind: "steer", text: "no, two" } }),
   );
   const again = await second.resume(parked.session).result; // it answers anew, and only the journal knows by what

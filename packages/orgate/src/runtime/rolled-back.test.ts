@@ -71,7 +71,7 @@ async function paidOnce() {
   if (question === undefined) throw new Error("nothing waits");
   const wish = { kind: "answer", approval: question.approval, digest: question.digest, answer: { kind: "approve" } } as const;
   const answer = signIntent(office.ana, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish });
-  await office.runtime.wish(answer);
+  await office.runtime.putIntent(answer);
   await office.runtime.resume(session).result;
   expect(paid).toHaveLength(1);
   return { ...office, folder, paid, session, answer };

@@ -17,7 +17,7 @@ import {
   type Surface,
 } from "@orgate/core";
 import type { SessionPage, SessionSummary } from "@orgate/core/journal";
-import { type SaidInput, toHistory } from "../files/file-input.ts";
+import { type HistoryInput, toHistory } from "../files/file-input.ts";
 
 export type NewSession = Readonly<{
   agent: string;
@@ -25,7 +25,7 @@ export type NewSession = Readonly<{
   id?: string;
   labels?: readonly string[];
   /** The conversation so far, from elsewhere. */
-  history?: readonly SaidInput[];
+  history?: readonly HistoryInput[];
   principal?: Principal;
   /** Chosen for this session, whatever its agent names: `provider/name`. */
   model?: string;
@@ -42,7 +42,7 @@ export type Sessions = Readonly<{
   /** H-6 the same id again returns the session that has it, if agent and principal are the same; else `external-taken`. */
   create(session: NewSession): Promise<SessionSummary>;
   /** H-7 `create` with a history that is there to be checked: `history-invalid` names the message. */
-  import(session: NewSession & Readonly<{ history: readonly SaidInput[] }>): Promise<SessionSummary>;
+  import(session: NewSession & Readonly<{ history: readonly HistoryInput[] }>): Promise<SessionSummary>;
   /** Null when there is none; a broken one is a fault, not an absence. */
   get(session: SessionId): Promise<SessionSummary | null>;
   /** By the caller's own id. */

@@ -40,7 +40,7 @@ export type FiringPorts = Readonly<{
 /** `by`: the schedule's owner unless a person asked for it. `id`: made of due time and attempt unless given. */
 type Fire = Pick<Extract<Step, { kind: "fire" }>, "dueAt" | "attempt" | "why"> & Readonly<{ by?: Principal; id?: string | undefined }>;
 
-/** The id of the intent that tells a shared session that its schedule has fired. */
+/** The id of the intent that tells a shared session that its schedule has fired. One commit records the firing and puts the intent, so that neither is without the other. */
 export const toFiringId = (schedule: string, id: string): IntentId => intentId(`${firingPrefix(schedule)}${id}`);
 
 /** The one append that fires a schedule, or the event that says why it is skipped. */

@@ -15,7 +15,7 @@ export const DESK_SURFACES: Readonly<Record<string, Surface>> = Object.freeze({ 
  * W-13 the agents through which somebody reaches what the coordinator's tools reach: those that have one of them, and those that may delegate to such an agent,
  * however far away; and conductors (S-18), which have any agent work. Limited access speaks with none of them.
  */
-export function desksOf(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
+export function findCoordinatorAgents(agents: readonly Agent[], { tools }: Pick<CoordinatorTools, "tools">): readonly string[] {
   const names = new Set(tools.map(({ name }) => name)); // one of the project's own under such a name counts too: rather too many than one too few
   const reaching = agents.filter((one) => listAgentTools(one).some(({ name }) => names.has(name))).map(({ name }) => name);
   const conductors = agents.filter(({ model }) => model === ORCHESTRATOR_MODEL).map(({ name }) => name);

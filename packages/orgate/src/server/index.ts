@@ -4,7 +4,7 @@ export type { CoordinatorDesk, OpenDesk as OpenCoordinatorDesk } from "../coordi
 export { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
 export { type AccessScope as Scope, type Act, act, type Caller } from "../operations/access.ts";
 export { type CoordinatorPorts, openCoordinatorDesk } from "../operations/coordinator/desk.ts";
-export { connectDesk as connectCoordinator, desksOf as coordinatorsAmong } from "./coordinator-tools.ts";
+export { connectDesk as connectCoordinator, findCoordinatorAgents as coordinatorsAmong } from "./coordinator-tools.ts";
 export { type Identity, type IdentityOptions, openIdentity } from "./identity/auth.ts";
 export type { Access, IncomingRequest } from "./identity/authentication.ts";
 export { openSockets } from "./live/sockets.ts";

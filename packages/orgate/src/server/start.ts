@@ -7,7 +7,7 @@ import { openOperations } from "../operations/open.ts";
 import type { SessionDriver } from "../operations/session-driver.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { createRunCheck } from "../runtime/people/may-run.ts";
-import { delegatesOf } from "../runtime/ports/delegates.ts";
+import { makeDelegateFinder } from "../runtime/ports/delegates.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import type { Declared } from "../schedules/store.ts";
@@ -149,7 +149,7 @@ function openWebhookPages(
   return webhookPages(deliveries, {
     journal: runtime.place.store.journal,
     secrets: declares?.secrets ?? new Map(),
-    findSessionStart: delegatesOf(new Map(agents.map((agent) => [agent.name, agent])), gate),
+    findSessionStart: makeDelegateFinder(new Map(agents.map((agent) => [agent.name, agent])), gate),
     mayNotRun: createRunCheck(gate),
     newSession: NODE.ids.session,
     wake: (session) => sessionDriver.wake(session),

@@ -27,8 +27,8 @@ import { sha256 } from "../node/crypto.ts";
 import type { SealedAppend } from "./sqlite/append-writer.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
 import { collectClaims } from "./sqlite/claims.ts";
+import { type ApprovalMacs, NO_QUESTION_ROWS, questionMacs } from "./sqlite/proof/approval-proof.ts";
 import { GONE } from "./sqlite/proof/bonds.ts";
-import { NO_QUESTION_ROWS, type QuestionMacs, questionMacs } from "./sqlite/proof/question-proof.ts";
 import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 
@@ -59,7 +59,7 @@ export class Sealer {
   readonly #sums: Sums;
   readonly #blobKey: string | Uint8Array;
   readonly #held: ReadonlyMap<SessionId, Epoch>;
-  readonly #macs: QuestionMacs;
+  readonly #macs: ApprovalMacs;
   readonly #met: HeadsMet;
   readonly #known = new Map<StreamId, StreamPosition>();
 

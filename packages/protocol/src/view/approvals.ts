@@ -1,4 +1,4 @@
-/** What waits for people, as an inbox shows it. */
+/** Approval requests as an inbox shows them. */
 
 import type { PendingApproval } from "@orgate/core/journal";
 import type { StandingHalt } from "@orgate/core/vocab";
@@ -57,7 +57,7 @@ export function toApprovalRow(q: PendingApproval): ApprovalRow {
   };
 }
 
-/** What is left of it, in words; null: it does not expire. */
+/** Time left, in words; null: it does not expire. */
 export function timeLeft(expiresAt: Millis | null, now: number): string | null {
   if (expiresAt === null) return null;
   return expiresAt <= now ? "its time is up" : `${ageText(expiresAt - now)} left`;
@@ -65,10 +65,10 @@ export function timeLeft(expiresAt: Millis | null, now: number): string | null {
 
 export const missingText = (missing: number): string => (missing <= 1 ? "one yes" : countNoun(missing, "yes", "yeses"));
 
-/** What became of an approval request that is not open any more: who answered it and how, and what the call came to. */
+/** Result of a closed approval request: who answered it and how, and the call's outcome. */
 export type SettledApproval = Readonly<{ says: string; at: Millis | null }>;
 
-/** Q-23 Q-17 `halt`: the one that its session waits with. `me`: whoever looks, as principals are written; null where that is not known. Null while it is open, or not in this session. */
+/** Q-23 Q-17 `halt`: the one that its session waits with. `me`: the viewer, as principals are written; null where that is not known. Null while it is open, or not in this session. */
 export function findSettledApproval(
   view: Pick<SessionView, "items">,
   approval: ApprovalId,

@@ -1,10 +1,10 @@
 /**
- * What changed between two texts, line by line: the shortest script of lines removed and added (Myers), with the ends that are alike set aside first.
- * Texts that are too far apart are told as all removed, all added: a diff that nobody can read is not worth a second of anybody's processor.
+ * Line diff of two texts: the shortest script of lines removed and added (Myers), with equal beginnings and ends set aside first.
+ * Texts that are too far apart are shown as all removed, all added: a diff that nobody can read is not worth the computation.
  */
 export type DiffLine = Readonly<{ kind: "same" | "added" | "removed"; text: string }>;
 
-/** So many lines removed and added, at the most, are looked for one by one. */
+/** Most lines removed and added that are matched one by one. */
 const MOST_EDITS = 600;
 
 export function diffLines(before: string, after: string): readonly DiffLine[] {
@@ -66,7 +66,7 @@ function wayBack(a: readonly string[], b: readonly string[], trail: readonly Rea
   return lines.reverse();
 }
 
-/** Only what changed, with so many lines around it; null where some were left out. */
+/** Only the changes, with this many lines around each; null where lines were left out. */
 export function withContext(lines: readonly DiffLine[], around: number): readonly (DiffLine | null)[] {
   const shown = lines.map(() => false);
   for (const [i, { kind }] of lines.entries())

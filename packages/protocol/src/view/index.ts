@@ -1,4 +1,4 @@
-/** What shell and console show of the journal: pure folds of entries into plain JSON, made once and shared. Nothing here reads, writes or knows the time. */
+/** Views of the journal for shell and console: pure folds of entries into plain JSON, made once and shared. Nothing here reads, writes or knows the time. */
 
 export * from "./approvals.ts";
 export * from "./call-summary.ts";

@@ -1,4 +1,4 @@
-/** What a session's view is made of. Plain JSON: it can be sent, stored and compared. Every text in it is escaped already (V-1). */
+/** Items of a session's view. Plain JSON: it can be sent, stored and compared. Every text in it is escaped already (V-1). */
 import {
   type ActionText,
   type ApprovalId,
@@ -68,8 +68,7 @@ export type CallStatus =
   | "unknown"
   | "dropped"; // its turn ended first
 
-/** What a change of a file did. */
-/** `newly`: what would be decided otherwise, where the file is one that decides; as whoever looked at it says. */
+/** Change of a file. `newly`: decisions that would change, where the file is one that decides; as the author of the edit computed them. */
 export type EditView = Readonly<{
   path: string;
   added: number;
@@ -89,7 +88,7 @@ type Placed = Readonly<{
 
 export type SaidItem = Placed &
   Readonly<{ kind: "said"; how: "turn" | "steered" | "queued" | "earlier"; by: string; text: string; files: readonly string[] }>;
-/** `withheld`: nobody has let it be told; its text is not here then. */
+/** `withheld`: no decision has released it; its text is absent then. */
 export type ReplyItem = Placed &
   Readonly<{ kind: "reply"; turn: number; iteration: number; text: string; withheld: boolean; model: string }>;
 export type ThinkingItem = Placed & Readonly<{ kind: "thinking"; turn: number; iteration: number; text: string }>;
@@ -104,7 +103,7 @@ export type CallItem = Placed &
     args: string;
     status: CallStatus;
     verdict: VerdictView | null;
-    /** What it touches. */
+    /** The resource of the call. */
     resource: string | null;
     approval: ApprovalId | null;
     startedAt: Millis | null;
@@ -123,11 +122,11 @@ export type CallItem = Placed &
       session: SessionId;
       agent: string;
       ending: Ending | null;
-      /** What it came to; null until it has ended. */
+      /** Usage of the sub-agent; null until it has ended. */
       used: Readonly<{ tokens: number /** Reserved for calls that were cut off. */; lost: number; micros: number | null }> | null;
     }> | null;
     labels: readonly Label[];
-    /** What was done about a failure. */
+    /** Recovery steps after a failure, a line each. */
     recovery: readonly string[];
   }>;
 export type QuestionState = "open" | "approved" | "edited" | "granted" | "denied" | "expired" | "withdrawn";
@@ -141,7 +140,7 @@ export type QuestionItem = Placed &
     tool: string;
     summary: string;
     resource: string | null;
-    /** What an answer is bound to. */
+    /** Digest of the call: an answer is bound to it. */
     digest: Digest;
     asks: readonly AskView[];
     quorum: Quorum;
@@ -255,7 +254,7 @@ export type SessionView = {
   unread: number;
 };
 
-/** So much of a text is in a view at the most; the entry has all of it. */
+/** Longest text in a view; the entry has all of it. */
 export const MAX_SHOWN = 20_000;
 export const MAX_SAID = 200_000;
 export const MAX_LIVE = 8_000;

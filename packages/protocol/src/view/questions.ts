@@ -1,4 +1,4 @@
-/** Questions where they were asked, and what became of them. */
+/** Approval requests where they were made, and their results. */
 import {
   type ActionText,
   type Answer,
@@ -89,7 +89,7 @@ function answered(ground: ViewBuilder, { approval, by, answer, counts, digest, a
   if (isOver) gone(ground, approval);
 }
 
-/** What was asked about is not done: its card says why, and not that its turn ended. */
+/** The action is refused: its card gives the reason, and does not say that its turn ended. */
 function refuse(ground: ViewBuilder, approval: ApprovalId, why: string): void {
   const item = questionItem(ground, approval);
   if (item !== null && callItem(ground, item.action)?.status === "asking")

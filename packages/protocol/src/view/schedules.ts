@@ -1,4 +1,4 @@
-/** What a schedule's own stream says, a line each. */
+/** Lines of a schedule's own stream, one for each entry. */
 import { escapeHidden, type JournalEvent, type Principal, principalName, type ScheduleSpec } from "@orgate/core/vocab";
 import type { Tone } from "./tone.ts";
 

@@ -1,7 +1,7 @@
 /**
  * A session's entries as what people see of it. Shell and console show this and nothing else, and send intents, never state.
  *
- * V-1 every text of a view is escaped already: control, hidden and bidirectional characters are shown, whoever wrote them.
+ * V-1 every text of a view is escaped already: control, hidden and bidirectional characters are shown, whatever their source.
  * V-3 a call has one card from proposal to outcome, paired by its call id; a question stands where it was asked; a turn has one ending.
  * V-3 one entry is folded at a time, and what that costs does not grow with the session; the view at any entry is the fold of the entries up to it.
  * V-3 what the gate withholds is in no view until it is let through: no text of it, nor previews.
@@ -32,7 +32,7 @@ import { callItem, NO_TOTALS, newView, push, replace, setCall, toPlacement, type
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
 export type SessionFold = Readonly<{
-  /** Grows in place: whoever shows it looks again after each entry. */
+  /** Grows in place: its viewer reads it again after each entry. */
   view: SessionView;
   add(entry: Entry): void;
   /** An entry that is erased or bad: named in its place, and the others go on. */
@@ -97,7 +97,7 @@ function stateOf({ view }: ViewBuilder, e: JournalEvent): SessionView["state"] {
   return view.openQuestions.length > 0 ? "waiting" : "running";
 }
 
-/** Kinds that are told beside what was said; the others are in cards, or only in the account of the entries. */
+/** Kinds that are shown beside the conversation; the others are in cards, or only in the list of entries. */
 const NOTICED: ReadonlySet<JournalEvent["kind"]> = new Set<JournalEvent["kind"]>([
   "session.forked",
   "agent.changed",
@@ -121,7 +121,7 @@ const NOTICED: ReadonlySet<JournalEvent["kind"]> = new Set<JournalEvent["kind"]>
   "intent.refused",
   "session.closed",
 ]);
-/** A new hold is told only where the process before it was lost; that is what its line stands out for. */
+/** A new hold is shown only where the process before it was lost; that is why its line stands out. */
 function isNoticed({ tone }: Line, e: JournalEvent): boolean {
   if (e.kind === "hold.taken") return tone === "accent";
   return e.kind !== "output.checked" || e.result.kind !== "fits";
@@ -281,7 +281,7 @@ function words(ground: ViewBuilder, parts: readonly Part[], iteration: number, m
   push(ground, { kind: "reply", ...place, turn: view.turn, iteration, text: shown(text), withheld: !ground.isTold, model });
 }
 
-/** Only the last reply waits to be told: what was said under a refusal before it stays untold. */
+/** Only the last reply waits to be shown: text under an earlier refusal stays hidden. */
 function responding(ground: ViewBuilder, isTold: boolean): void {
   ground.isTold = isTold;
   if (!isTold) return;

@@ -1,4 +1,4 @@
-/** What the parts of a session's fold share: the view, and where in it things are. */
+/** Shared by the parts of a session's fold: the view, and where in it things are. */
 import type { ActionText, ApprovalId, Ask, CallId, Digest, Entry, Millis, Resource, Seq, SessionId, Vote } from "@orgate/core/vocab";
 import { NO_USAGE, seq } from "@orgate/core/vocab";
 import type { CallItem, CallStatus, QuestionItem, SessionView, TurnTotals, ViewItem } from "./items.ts";
@@ -13,7 +13,7 @@ export type ViewBuilder = {
   /** Questions as they are answered: who has said yes. */
   readonly asked: Map<ApprovalId, { readonly asks: readonly Ask[]; digest: Digest; votes: readonly Vote[] }>;
   readonly touched: Map<ActionText, Resource>;
-  /** Whether what is said may be told, as decided last in this turn; and what of the last reply waits for that. */
+  /** Whether text may be shown, as decided last in this turn; and the part of the last reply that waits for that. */
   isTold: boolean;
   withheld: readonly Readonly<{ key: string; text: string }>[];
   /** Of the last reply that said something. */

@@ -43,7 +43,7 @@ export function ageText(ms: number): string {
 }
 
 export const durationText = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`);
-/** What a set of policies is made of. V-6 every screen, command and entry counts it alike, and says what it counts. */
+/** Size of a policy set. V-6 every screen, command and entry counts it alike, and says what it counts. */
 export type SetCounts = Readonly<{ policies: number; tables: number; agents: number }>;
 
 /** By the paths of its files: `cli/base.cedar`, `base.cases.json`, `agents/clerk.symbi#clerk`. */

@@ -90,7 +90,7 @@ export const FOLD_MS = 2_000;
 type Ground = {
   readonly view: TimelineView;
   readonly open: Map<string, number>;
-  /** What each lane of calls is used for; null: free. */
+  /** The call in each lane; null: free. */
   readonly lanes: (string | null)[];
   readonly tools: Map<string, string>;
   readonly asking: Set<ActionText>;

@@ -1,8 +1,8 @@
 /**
- * What agents did and used, by hour, agent and model: rows to be added up, so that any day in any time zone can be told from them.
+ * Activity and usage by hour, agent and model: rows to be added up, so that any day in any time zone can be computed from them.
  *
  * V-5 an entry adds to exactly the row of its own hour, and the sum over the rows is what the entries say: a reply at its cost, a reply that was lost at
- *     what was set aside for it, a tool at what it settled; what delegates use is counted in their own sessions, once.
+ *     its reservation, a tool at what it settled; what delegates use is counted in their own sessions, once.
  */
 import { type Entry, type JournalEvent, type Millis, totalTokens } from "@orgate/core/vocab";
 

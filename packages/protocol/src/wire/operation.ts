@@ -71,12 +71,12 @@ export const inText = (mediaType: string): Readonly<{ kind: "text"; mediaType: s
 
 export const whole = z.coerce.number().int().min(0);
 /** `after` or `before` is what `next` of the page before it says. */
-export const paged = { limit: z.coerce.number().int().min(1).max(MOST_PAGE).default(100), cursor: z.string().max(200).exactOptional() };
-export const pageOf = <T extends z.ZodType>(item: T) =>
+export const pageQuery = { limit: z.coerce.number().int().min(1).max(MOST_PAGE).default(100), cursor: z.string().max(200).exactOptional() };
+export const pageSchema = <T extends z.ZodType>(item: T) =>
   z.strictObject({ items: z.array(item).readonly(), next: z.string().nullable() }).readonly();
 
 export const ofAgent = z.strictObject({ agent: s.name });
 export const ofSession = z.strictObject({ session: s.sessionIdSchema });
 export const ofCall = z.strictObject({ session: s.sessionIdSchema, call: s.callIdSchema });
-export const said = { text: s.text, files: s.attachments.exactOptional() };
+export const messageFields = { text: s.text, files: s.attachments.exactOptional() };
 export const because = z.strictObject({ reason: s.reason.default("") });

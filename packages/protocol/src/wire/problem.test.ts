@@ -1,10 +1,10 @@
 import { countNoun, type Fault, FaultError, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { problemFrom, problemOf, problemSchema, unreadable, wireProblem } from "./problem.ts";
+import { faultToProblem, problemFrom, problemSchema, unreadable, wireProblem } from "./problem.ts";
 
 test("W-3 a fault is a problem of RFC 9457, with its kind, its hint and a status of its own", () => {
-  const problem = problemOf({ kind: "session-unknown", session: "s_aaaaaaaa" });
+  const problem = faultToProblem({ kind: "session-unknown", session: "s_aaaaaaaa" });
   expect(problem).toEqual({
     type: "urn:orgate:problem:session-unknown",
     title: "session unknown",
@@ -19,7 +19,7 @@ test("W-3 a fault is a problem of RFC 9457, with its kind, its hint and a status
 });
 
 test("a fault of an unknown kind is an internal problem that the client can read", () => {
-  const problem = problemOf({ kind: "cheese-lost" } as unknown as Fault);
+  const problem = faultToProblem({ kind: "cheese-lost" } as unknown as Fault);
   expect(problem).toMatchObject({ kind: "internal", status: 500 });
   expect(problem.detail).toBe("a fault of a kind that this version does not know: `cheese-lost`");
   expect(problemSchema.parse(problem)).toEqual(problem);
@@ -34,7 +34,7 @@ test("W-3 a problem names no file of the machine, and no error that is not ours"
     { kind: "policies-missing", folder: "/srv/somebody/policies" },
     { kind: "key-bad", key: "/srv/somebody/key", detail: "bad", hint: "bad" },
   ];
-  for (const fault of faults) expect(JSON.stringify(problemOf(fault))).not.toContain("somebody");
+  for (const fault of faults) expect(JSON.stringify(faultToProblem(fault))).not.toContain("somebody");
   expect(JSON.stringify(problemFrom(new Error("secret of /srv/somebody")))).not.toMatch(/secret|somebody/);
   expect(problemFrom(new FaultError({ kind: "entry-bad", stream: sessionId("s_aaaaaaaa"), seq: seq(3), detail: "torn" }))).toMatchObject({
     status: 500,

@@ -101,7 +101,7 @@ const OF_THE_MACHINE: ReadonlySet<Fault["kind"]> = new Set([
 const typeOf = (kind: ProblemKind): string => `urn:orgate:problem:${kind}`;
 const titleOf = (kind: Fault["kind"]): string => kind.replaceAll("-", " ");
 
-export function problemOf(fault: Fault): Problem {
+export function faultToProblem(fault: Fault): Problem {
   const { kind } = fault;
   if (!isFaultKind(kind)) return wireProblem("internal", describeFault(fault).message, "the server's log has the details");
   const { message, hint } = OF_THE_MACHINE.has(kind)
@@ -116,7 +116,9 @@ export function wireProblem(kind: WireProblemKind, detail: string, hint: string,
 
 /** For any thrown value: an unexpected error goes to the log, not to the wire. */
 export const problemFrom = (error: unknown): Problem =>
-  isFault(error) ? problemOf(error.fault) : wireProblem("internal", "an error that was not foreseen", "the server's log has the details");
+  isFault(error)
+    ? faultToProblem(error.fault)
+    : wireProblem("internal", "an error that was not foreseen", "the server's log has the details");
 
 const MOST_ISSUES = 20;
 /** Characters of a path or a message: it quotes the request, and must not be as long. */

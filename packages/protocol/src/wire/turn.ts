@@ -3,7 +3,7 @@
  * the intent became (or before it) on; entries of other turns are passed over.
  *
  * W-26 a turn has exactly one last sign, `ended` or `dropped`, on every path, and nothing follows it.
- * W-26 words are told only as they were shown (previews) or as the turn delivered them (`output`): what the gate withheld is in no sign.
+ * W-26 text is sent only as it was shown (previews) or as the turn delivered it (`output`): text that the gate withheld is in no sign.
  */
 import {
   type ApprovalId,
@@ -46,7 +46,7 @@ export type TurnSign =
   | Readonly<{ kind: "words"; part: "text" | "thinking"; iteration: number; attempt: number; offset: number; text: string }>
   /** The reply broke off: its words do not count. */
   | Readonly<{ kind: "broke"; iteration: number; attempt: number }>
-  /** `shown`: its words were shown while they came, so that the rest of them may be told too. */
+  /** `shown`: its text was shown while it came, so that the rest may be sent too. */
   | Readonly<{ kind: "replied"; iteration: number; attempt: number; text: string; shown: boolean }>
   | Readonly<{ kind: "decided"; action: string; call: ProposedCall | null; decision: TurnDecision; reason: string }>
   | Readonly<{ kind: "question"; approval: ApprovalId; digest: Digest; call: ProposedCall | null; asks: readonly Ask[] }>

@@ -1,8 +1,8 @@
 /**
  * One turn as an AI SDK UI message stream, so that `useChat` works against an agent. Pure: signs in, parts out; `uiStreamText` is how a part is sent.
  *
- * W-26 the parts are such that the AI SDK's own reader makes one message of them: steps, words while they come, calls with their input and what became of them.
- * W-27 a call that a person refused, or about which nobody answered in time, is told as the AI SDK's own `output-denied`.
+ * W-26 the parts are such that the AI SDK's own reader makes one message of them: steps, text while it comes, calls with their input and outcome.
+ * W-27 a call that a person refused, or about which nobody answered in time, is sent as the AI SDK's own `output-denied`.
  * W-26 the stream ends with one `finish` on every ending; what is shown in the end is what the turn delivered, also where words were taken back or withheld.
  */
 import {
@@ -33,7 +33,7 @@ export type UiPart =
   | Readonly<{ type: "abort"; reason: string }>
   | Readonly<{ type: "finish"; finishReason: string; messageMetadata: Json }>;
 
-/** What a stream of these is sent with. */
+/** HTTP headers of such a stream. */
 export const UI_STREAM_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "content-type": "text/event-stream",
   "cache-control": "no-cache",

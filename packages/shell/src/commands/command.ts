@@ -10,7 +10,7 @@ export type ShellCommand = Readonly<{
   summary: string;
   /** Further lines of its help. */
   more: readonly string[];
-  /** What its words complete to; the last kind also counts for the words after it. */
+  /** Completions of its words; the last kind also counts for the words after it. */
   takes?: readonly ArgumentKind[];
   run(rest: string, shell: Shell): Promise<void>;
 }> &

@@ -1,7 +1,7 @@
 /** Names, texts, patterns and decimals as Cedar writes them. */
 
 /** Reads an optional attribute only where it is present; `unknown` is the value elsewhere. */
-export const guarded = (guards: readonly string[], text: string, unknown: boolean): string =>
+export const guardText = (guards: readonly string[], text: string, unknown: boolean): string =>
   guards.length === 0 ? text : `(if ${guards.join(" && ")} then ${text} else ${unknown})`;
 
 const RESERVED = ["true", "false", "if", "then", "else", "in", "is", "like", "has", "__cedar"];

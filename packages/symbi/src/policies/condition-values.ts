@@ -28,16 +28,16 @@ export const asUser = (a: Typed, b: Typed): string | null =>
   a.type.kind === "user" && b.literal?.kind === "string" ? b.literal.value : null;
 
 /** A literal is of the kind it is compared with. */
-export function matched(left: Typed, right: Typed): readonly [Typed, Typed] | null {
+export function matchTypes(left: Typed, right: Typed): readonly [Typed, Typed] | null {
   if (isSame(left.type, right.type)) return [left, right];
-  const [a, b] = [coerced(left, right.type), coerced(right, left.type)];
+  const [a, b] = [coerceLiteral(left, right.type), coerceLiteral(right, left.type)];
   return a !== null ? [a, right] : b !== null ? [left, b] : null;
 }
 
 /** A whole number that is written in the file may stand for a decimal; nothing else is ever turned into another kind. */
-export function coerced(given: Typed, to: ValueType): Typed | null {
+export function coerceLiteral(given: Typed, to: ValueType): Typed | null {
   if (given.literal?.kind === "set" && to.kind === "set") {
-    const items = given.literal.items.map((item) => coerced(item, to.of));
+    const items = given.literal.items.map((item) => coerceLiteral(item, to.of));
     if (items.some((item) => item === null)) return null;
     const made = items.flatMap((item) => (item === null ? [] : [item]));
     return {

@@ -7,19 +7,19 @@
 import { suggestNearest } from "@orgate/core/vocab";
 import type { Expression } from "../tree.ts";
 import type { Report } from "../values.ts";
-import { cedarPattern, cedarText, decimalText, escapeCedar, guarded, isCedarName } from "./cedar-text.ts";
+import { cedarPattern, cedarText, decimalText, escapeCedar, guardText, isCedarName } from "./cedar-text.ts";
 import {
   asUser,
   attributePath,
   BOOLEAN,
   type ConditionScope,
-  coerced,
+  coerceLiteral,
   DECIMAL,
   describeKind,
   groupHint,
   LONG,
   METHODS,
-  matched,
+  matchTypes,
   ORDER,
   readNumber,
   STRING,
@@ -89,7 +89,7 @@ class ConditionCompiler {
         if (test === null || then === null || otherwise === null) return null;
         if (test.type.kind !== "boolean") return this.#wrong(e.condition.at, "this is neither true nor false", "compare it with something");
         // in brackets: what is joined to it by `&&` or `||` is no part of its last branch
-        return guarded(test.guards, `(if ${test.text} then ${then} else ${otherwise})`, unknown);
+        return guardText(test.guards, `(if ${test.text} then ${then} else ${otherwise})`, unknown);
       }
       default:
         return this.#atom(e, unknown);
@@ -100,7 +100,7 @@ class ConditionCompiler {
     const made = this.#value(e);
     if (made === null) return null;
     if (made.type.kind !== "boolean") return this.#wrong(e.at, `${describeKind(made.type)} is no condition`, "compare it with something");
-    return guarded(made.guards, made.text, unknown);
+    return guardText(made.guards, made.text, unknown);
   }
 
   /** `has(args.note)`: whether it is there, and all above it. */
@@ -265,7 +265,7 @@ class ConditionCompiler {
   #equality(e: Extract<Expression, { kind: "binary" }>, left: Typed, right: Typed, yes: (text: string) => Typed): Typed | null {
     const user = asUser(left, right) ?? asUser(right, left);
     if (user !== null) return yes(`${e.op === "!=" ? "!" : ""}(context.onBehalfOf == User::${cedarText(user)})`);
-    const pair = matched(left, right);
+    const pair = matchTypes(left, right);
     if (pair !== null && pair[0].type.kind === "opaque")
       return this.#wrong(e.opAt, `${describeKind(left.type)} cannot be compared`, "test with `has(…)` whether it is given");
     if (pair === null || pair[0].type.kind === "record" || pair[0].type.kind === "user")
@@ -292,14 +292,14 @@ class ConditionCompiler {
   #contained(set: Typed, item: Typed, at: number): string | null {
     if (set.type.kind !== "set") return this.#wrong(at, `${describeKind(set.type)} holds nothing`, "on the right of `in` stands a list");
     const of = set.literal?.kind === "set" && item.type.kind === "decimal" ? DECIMAL : set.type.of;
-    const [wide, one] = [coerced(set, { kind: "set", of }), coerced(item, of)];
+    const [wide, one] = [coerceLiteral(set, { kind: "set", of }), coerceLiteral(item, of)];
     if (wide === null || one === null)
       return this.#wrong(at, `${describeKind(item.type)} is never in ${describeKind(set.type)}`, "compare things of one kind");
     return `${wide.text}.contains(${one.text})`;
   }
 
   #order(e: Extract<Expression, { kind: "binary" }>, left: Typed, right: Typed, yes: (text: string) => Typed): Typed | null {
-    const pair = matched(left, right);
+    const pair = matchTypes(left, right);
     const kind = pair?.[0].type.kind;
     if (pair === null || (kind !== "long" && kind !== "decimal"))
       return this.#wrong(
@@ -320,7 +320,7 @@ class ConditionCompiler {
     const [first] = items;
     if (first === undefined) return this.#wrong(e.at, "an empty list holds nothing", "take it out, or use is_empty()");
     const of = items.some((i) => i.type.kind === "decimal") ? DECIMAL : first.type;
-    const made = coerced(
+    const made = coerceLiteral(
       { text: "", type: { kind: "set", of: first.type }, guards: [], literal: { kind: "set", items } },
       { kind: "set", of },
     );
@@ -339,7 +339,7 @@ class ConditionCompiler {
     if (sides === null) return null;
     const [test, then, otherwise] = [this.#value(e.condition), this.#value(sides[0]), this.#value(sides[1])];
     if (test === null || then === null || otherwise === null) return null;
-    const pair = matched(then, otherwise);
+    const pair = matchTypes(then, otherwise);
     if (test.type.kind !== "boolean" || pair === null)
       return this.#wrong(e.at, "both sides of an `if` are of one kind, and its condition is true or false", "mend it");
     const guards = [...new Set([...test.guards, ...then.guards, ...otherwise.guards])];
@@ -385,7 +385,7 @@ class ConditionCompiler {
       return this.#wrong(at, `${describeKind(of.type)} is no list`, "`like`, `starts_with` and `ends_with` are for texts");
     if (arg === undefined) return `${of.text}.isEmpty()`;
     if (method === "contains") return this.#contained(of, arg, at);
-    const pair = matched(of, arg);
+    const pair = matchTypes(of, arg);
     if (pair === null) return this.#wrong(at, `\`${method}\` compares lists of one kind`, 'write labels.contains_any(["a", "b"])');
     return `${pair[0].text}.${method === "contains_all" ? "containsAll" : "containsAny"}(${pair[1].text})`;
   }

@@ -4,4 +4,4 @@ export { explainProgramFailure, programWarnings } from "./program-warnings.ts";
 export { type HostRunning, type HostRunningOptions, hostRunning, httpReach, loadRunners } from "./running.ts";
 export type { Sandbox, SandboxOptions } from "./sandbox.ts";
 export type { Protection } from "./sandbox-bubblewrap.ts";
-export { nameOf } from "./sandbox-proof.ts";
+export { describeEnforcer as nameOf } from "./sandbox-proof.ts";

@@ -25,7 +25,7 @@ export function endGroup(child: ChildProcess): void {
 const LOOKS = 300;
 
 /** Until the first process inside is gone: the kernel lets it go last. What then stands in the table of processes is only waiting to be counted. */
-export async function gone(first: number): Promise<void> {
+export async function waitUntilGone(first: number): Promise<void> {
   const birth = stateOf(first)?.birth ?? null;
   for (let look = 0; look < LOOKS; look += 1) {
     const now = stateOf(first);

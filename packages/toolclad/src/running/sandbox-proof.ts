@@ -46,12 +46,14 @@ export async function prove(ready: Ready, runs: Runs): Promise<Proven> {
   for (const holding of ready.holdings) {
     const works = await runs.inside(plain(["true"], WIDE), holding);
     if (!isDone(works)) {
-      failures.push(`${nameOf(holding)}: ${works.kind === "refused" ? works.reason : `a program that does nothing: ${told(works)}`}`);
+      failures.push(
+        `${describeEnforcer(holding)}: ${works.kind === "refused" ? works.reason : `a program that does nothing: ${told(works)}`}`,
+      );
       continue;
     }
     const objections = (await Promise.all(TRIALS.map((trial) => shown(trial, holding, runs)))).filter((one) => one !== null);
     if (objections.length === 0) return { kind: "usable", ready, holding, limits: [...new Set(TRIALS.map(({ limit }) => limit))] };
-    failures.push(`${nameOf(holding)}: ${objections.join(", ")}`);
+    failures.push(`${describeEnforcer(holding)}: ${objections.join(", ")}`);
   }
   if (failures.length === 0)
     return { kind: "unusable", reason: `nobody can hold limits here: ${ready.without ?? "no way is known"}`, hint: HOW };
@@ -84,7 +86,7 @@ const told = (ran: InvocationResult): string =>
       ? ran.detail
       : ran.kind;
 
-export function nameOf(holding: LimitEnforcer): string {
+export function describeEnforcer(holding: LimitEnforcer): string {
   if (holding.kind === "cgroup") return `control groups ${holding.place.kind}`;
   return holding.stepDown ? "limits of the user nobody" : "limits of this user";
 }

@@ -33,7 +33,7 @@ import {
   SYSTEM_GROUPS,
   USERS,
 } from "./sandbox-bubblewrap.ts";
-import { endAll, endGroup, gone } from "./sandbox-ending.ts";
+import { endAll, endGroup, waitUntilGone } from "./sandbox-ending.ts";
 import { type EnforcedLimits, enforceLimits, type LimitEnforcer } from "./sandbox-limits.ts";
 import { type Gateway, openGateway } from "./sandbox-network.ts";
 import { findSandboxProgram } from "./sandbox-program.ts";
@@ -253,7 +253,7 @@ async function launched({ invocation, options, held, argv, own, handed, bwrap }:
     },
   );
   if (watched.kind === "not-started") return refused({ reason: watched.reason, hint: "`orgate doctor` says what works here" });
-  if (status.first !== null) await gone(status.first);
+  if (status.first !== null) await waitUntilGone(status.first);
   const exit = /"exit-code"\s*:\s*(\d+)/.exec(status.text)?.[1];
   const strikes = held.strikes();
   if (exit === undefined && watched.endedBy === null && strikes.memory === 0)

@@ -37,7 +37,7 @@ export type Gated =
   | { readonly kind: "asked"; readonly approval: ApprovalId };
 
 /** Put to people; `votes` are those who said yes so far, `answer` is set once it is settled. */
-export type Question = Readonly<{
+export type ApprovalQuestion = Readonly<{
   expiresAt: Millis | null;
   onExpiry: "deny" | "halt";
   votes: readonly Vote[];

@@ -1,5 +1,5 @@
 /** Notes of tools and middleware: on record, and of no consequence. What is too long or not JSON is left out with a word, and never stops the drive. */
-import { messageOf } from "../../act/act.ts";
+import { toErrorText } from "../../act/act.ts";
 import { type CallId, copyFrozen, type JournalEvent, type Json, type JsonObject, toCanonicalJson } from "../../vocab/index.ts";
 
 const NOTE_MAX = 16_384;
@@ -8,7 +8,7 @@ export const noteEvent = (from: string, call: CallId | null, name: string, value
   kind: "note",
   from,
   call,
-  name: messageOf(name).slice(0, 64).toWellFormed(),
+  name: toErrorText(name).slice(0, 64).toWellFormed(),
   value: fitting(value),
 });
 

@@ -7,7 +7,7 @@
  * F-2 a function of the user's is asked once for each call that fails; one that throws, or answers with no strategy, stops the turn.
  */
 
-import { messageOf } from "../../act/act.ts";
+import { toErrorText } from "../../act/act.ts";
 import { cut } from "../../observe/observe.ts";
 import {
   ASK_MODEL,
@@ -75,7 +75,7 @@ function planOf(p: Needs, call: Call, failed: Mending): Planned {
       ? { plan: read.plan, why: null }
       : { plan: [], why: `what was to choose a strategy chose none: ${read.detail}` };
   } catch (error) {
-    return { plan: [], why: `what was to choose a strategy failed itself: ${messageOf(error)}` };
+    return { plan: [], why: `what was to choose a strategy failed itself: ${toErrorText(error)}` };
   }
 }
 

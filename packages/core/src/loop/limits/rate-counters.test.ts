@@ -20,12 +20,12 @@ test("G-25 what a decision sets aside is seen by the next one in any session, an
     { session: "b", action: "1.0" },
   ];
   expect(counts.reader(a, now())(SEND)).toEqual({ hour: 0, day: 0 });
-  counts.setAside(a, [{ ...SEND, by: 1 }]);
+  counts.reserve(a, [{ ...SEND, by: 1 }]);
   expect(counts.reader(a, now())(SEND).hour).toBe(0);
   expect(counts.reader(b, now())(SEND).hour).toBe(1);
-  counts.setAside(a, [{ ...SEND, by: 1 }]); // decided again: still one
+  counts.reserve(a, [{ ...SEND, by: 1 }]); // decided again: still one
   expect(counts.reader(b, now())(SEND).hour).toBe(1);
-  counts.letGo(a);
+  counts.release(a);
   expect(counts.reader(b, now())(SEND).hour).toBe(0);
 });
 
@@ -33,8 +33,8 @@ test("G-25 what has begun counts on when its session is left, and what has not d
   const counts = openCounts(store("w2").journal, now);
   await counts.keep(["calls:send"]);
   const begun = { session: "a", action: "1.0" };
-  counts.setAside(begun, [{ ...SEND, by: 1 }]);
-  counts.setAside({ session: "a", action: "1.1" }, [{ ...SEND, by: 1 }]);
+  counts.reserve(begun, [{ ...SEND, by: 1 }]);
+  counts.reserve({ session: "a", action: "1.1" }, [{ ...SEND, by: 1 }]);
   counts.begun([begun], counts.conditions([begun], [{ ...SEND, by: 1, at: now() }]));
   counts.leave("a");
   expect(counts.reader({ session: "b", action: "1.0" }, now())(SEND)).toEqual({ hour: 1, day: 1 });

@@ -8,34 +8,34 @@ import type { Append, Journal } from "../../journal/port.ts";
 import { type Counter, type Millis, millis, type RecentCounts } from "../../vocab/index.ts";
 
 /** Whose: a session's action. */
-export type Whose = Readonly<{ session: string; action: string }>;
+export type ActionOwner = Readonly<{ session: string; action: string }>;
 export type RateQuery = Counter & Readonly<{ agent: string }>;
-export type Aside = RateQuery & Readonly<{ by: number }>;
+export type RateReservation = RateQuery & Readonly<{ by: number }>;
 
 export type CountsPort = Readonly<{
   /** From now on these are there to be read. */
   keep(names: readonly string[]): Promise<void>;
   areKept(names: readonly string[]): boolean;
   /** Begins the reads of one decision; the action itself is not counted. */
-  reader(whose: Whose, now: Millis): (sought: RateQuery) => RecentCounts;
+  reader(whose: ActionOwner, now: Millis): (sought: RateQuery) => RecentCounts;
   /** Reserved until it begins, or is released. */
-  setAside(whose: Whose, counts: readonly Aside[]): void;
-  letGo(whose: Whose): void;
+  reserve(whose: ActionOwner, counts: readonly RateReservation[]): void;
+  release(whose: ActionOwner): void;
   /** Of one session: reserved for its actions, this one not counted. */
-  asideIn(whose: Whose, sought: RateQuery): number;
+  asideIn(whose: ActionOwner, sought: RateQuery): number;
   /** True while nobody else has counted what this decision read. */
-  isCurrent(whose: Whose): boolean;
-  hasRead(whose: Whose): boolean;
+  isCurrent(whose: ActionOwner): boolean;
+  hasRead(whose: ActionOwner): boolean;
   /** For the append in which these begin. */
-  conditions(begun: readonly Whose[], add: readonly Count[]): NonNullable<Append["counts"]>;
+  conditions(begun: readonly ActionOwner[], add: readonly Count[]): NonNullable<Append["counts"]>;
   /** The commit is durable: its reservations count as real from now on. */
-  begun(begun: readonly Whose[], counts: NonNullable<Append["counts"]>): void;
+  begun(begun: readonly ActionOwner[], counts: NonNullable<Append["counts"]>): void;
   /** The session is driven no more: its next driver decides again what had not begun. */
   leave(session: string): void;
 }>;
 
 type Reading = Readonly<{ sought: RateQuery; day: number; others: number }>;
-type Session = { readonly aside: Map<string, readonly Aside[]>; readonly reads: Map<string, Map<string, Reading>> };
+type Session = { readonly aside: Map<string, readonly RateReservation[]>; readonly reads: Map<string, Map<string, Reading>> };
 
 const DAY_MS = 86_400_000;
 const SLACK_MS = 60_000;
@@ -70,8 +70,8 @@ export function openCounts(journal: CountsJournal, wall: () => Millis, elapsed: 
     keep: (names) => all.keep(names),
     areKept: (names) => all.areKept(names),
     reader: (whose, at) => all.reader(whose, at),
-    setAside: (whose, counts) => all.setAside(whose, counts),
-    letGo: (whose) => all.letGo(whose),
+    reserve: (whose, counts) => all.setAside(whose, counts),
+    release: (whose) => all.letGo(whose),
     asideIn: (whose, sought) => all.asideIn(whose, sought),
     isCurrent: (whose) => all.isCurrent(whose),
     hasRead: (whose) => all.hasRead(whose),
@@ -114,12 +114,12 @@ class RateCounters {
     return names.every((name) => this.#kept.has(name));
   }
 
-  reader(whose: Whose, at: Millis): (sought: RateQuery) => RecentCounts {
+  reader(whose: ActionOwner, at: Millis): (sought: RateQuery) => RecentCounts {
     this.#sessions.get(whose.session)?.reads.delete(whose.action);
     return (sought) => this.#read(whose, sought, at);
   }
 
-  setAside(whose: Whose, counts: readonly Aside[]): void {
+  setAside(whose: ActionOwner, counts: readonly RateReservation[]): void {
     this.letGo(whose);
     const wanted = counts.filter(({ name }) => this.#kept.has(name) || name.includes("/")); // per value it is read for a turn, too
     if (wanted.length === 0) return;
@@ -127,30 +127,30 @@ class RateCounters {
     this.#add(wanted, 1);
   }
 
-  letGo({ session, action }: Whose): void {
+  letGo({ session, action }: ActionOwner): void {
     const mine = this.#sessions.get(session);
     this.#add(mine?.aside.get(action) ?? [], -1);
     mine?.aside.delete(action);
   }
 
-  asideIn({ session, action }: Whose, sought: RateQuery): number {
+  asideIn({ session, action }: ActionOwner, sought: RateQuery): number {
     const all = this.#sessions.get(session)?.aside ?? [];
     let sum = 0;
     for (const [id, list] of all) if (id !== action) sum += asideFor(list, keyOf(sought));
     return sum;
   }
 
-  isCurrent({ session, action }: Whose): boolean {
+  isCurrent({ session, action }: ActionOwner): boolean {
     for (const { sought, day, others: seen } of this.#sessions.get(session)?.reads.get(action)?.values() ?? [])
       if (this.#others(sought, { hour: day, day }).day !== seen) return false;
     return true;
   }
 
-  hasRead({ session, action }: Whose): boolean {
+  hasRead({ session, action }: ActionOwner): boolean {
     return (this.#sessions.get(session)?.reads.get(action)?.size ?? 0) > 0;
   }
 
-  conditions(begun: readonly Whose[], counts: readonly Count[]): NonNullable<Append["counts"]> {
+  conditions(begun: readonly ActionOwner[], counts: readonly Count[]): NonNullable<Append["counts"]> {
     const owner = this.#owner;
     const unless = begun.flatMap(({ session, action }): readonly CountRead[] =>
       [...(this.#sessions.get(session)?.reads.get(action)?.values() ?? [])].map(({ sought, day, others: seen }) => ({
@@ -163,7 +163,7 @@ class RateCounters {
     return { owner, add: counts, unless, before: toBucketSpan(this.#now()).day };
   }
 
-  begun(all: readonly Whose[], { owner, add: counts }: NonNullable<Append["counts"]>): void {
+  begun(all: readonly ActionOwner[], { owner, add: counts }: NonNullable<Append["counts"]>): void {
     for (const whose of all) {
       this.letGo(whose);
       this.#sessions.get(whose.session)?.reads.delete(whose.action);
@@ -193,7 +193,7 @@ class RateCounters {
     return found;
   }
 
-  #add(list: readonly Aside[], sign: 1 | -1): void {
+  #add(list: readonly RateReservation[], sign: 1 | -1): void {
     for (const one of list) {
       const left = (this.#aside.get(keyOf(one)) ?? 0) + sign * one.by;
       if (left === 0) this.#aside.delete(keyOf(one));
@@ -205,7 +205,7 @@ class RateCounters {
     return this.#journal.counted({ ...sought, ...at, not: this.#owner });
   }
 
-  #read(whose: Whose, sought: RateQuery, at: Millis): RecentCounts {
+  #read(whose: ActionOwner, sought: RateQuery, at: Millis): RecentCounts {
     if (!this.#kept.has(sought.name)) throw new Error(`\`${sought.name}\` is not counted yet`);
     const span = toBucketSpan(Math.min(at, this.#now())); // a session's own time may be ahead, after a clock that was: the others' is not
     const key = keyOf(sought);
@@ -234,7 +234,7 @@ class RateCounters {
   }
 }
 
-const asideFor = (list: readonly Aside[] | undefined, key: string): number =>
+const asideFor = (list: readonly RateReservation[] | undefined, key: string): number =>
   (list ?? []).reduce((sum, one) => (keyOf(one) === key ? sum + one.by : sum), 0);
 
 function* rowsOf(rows: ReadonlyMap<number, number> | undefined): Iterable<Readonly<{ bucket: number; n: number }>> {

@@ -17,7 +17,7 @@ import { findCall } from "../people/approval-state.ts";
 import type { Ports } from "../ports.ts";
 import { modelNow, type State } from "../state.ts";
 import { roomForOutput } from "./budgets.ts";
-import type { Aside, Whose } from "./rate-counters.ts";
+import type { ActionOwner, RateReservation } from "./rate-counters.ts";
 
 export type SessionCounters = Readonly<{
   /** An event was folded. */
@@ -36,13 +36,13 @@ export type SessionCounters = Readonly<{
 export function createSessionCounters(p: Pick<Ports, "counts" | "tools" | "hash">, s: State): SessionCounters {
   const session = s.session;
   let counted: Count[] = [];
-  let begun: readonly Whose[] = [];
+  let begun: readonly ActionOwner[] = [];
   let append: NonNullable<Append["counts"]> | null = null;
-  const whose = (action: string): Whose => ({ session, action });
+  const whose = (action: string): ActionOwner => ({ session, action });
 
   function setAside(e: GateDecided): void {
-    if (e.verdict.kind === "allow") p.counts.setAside(whose(e.id), asideFor(p, s, e));
-    else p.counts.letGo(whose(e.id));
+    if (e.verdict.kind === "allow") p.counts.reserve(whose(e.id), asideFor(p, s, e));
+    else p.counts.release(whose(e.id));
   }
 
   return {
@@ -66,7 +66,7 @@ export function createSessionCounters(p: Pick<Ports, "counts" | "tools" | "hash"
       counted = [];
       return (e) => {
         if (e.kind !== "gate.decided" || e.verdict.kind !== "allow" || !p.counts.hasRead(whose(e.id))) return false;
-        p.counts.letGo(whose(e.id));
+        p.counts.release(whose(e.id));
         return true;
       };
     },
@@ -88,7 +88,7 @@ function beginningOf(e: JournalEvent): readonly string[] {
 }
 
 /** The counts of an action if it began now; none for one that has begun before. */
-function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: GateDecided): readonly Aside[] {
+function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: GateDecided): readonly RateReservation[] {
   const agent = s.agent.name;
   const t = s.turn;
   if (t === null) return [];

@@ -4,7 +4,7 @@
  *    the journal alone. N-6 what cannot be looked up is on record, and the turn goes on without.
  */
 
-import { messageOf } from "../../act/act.ts";
+import { toErrorText } from "../../act/act.ts";
 import { type ShownItem, selectFittingItems, shortenItem, toKnowledgeBlock } from "../../knowledge/block.ts";
 import { itemText } from "../../knowledge/item.ts";
 import type { Search, SearchResult } from "../../knowledge/port.ts";
@@ -124,7 +124,7 @@ export function createRecaller(c: EffectContext): Recaller {
       const found = await searchUnlessStopped(c.stopOf(null), came);
       return () => resultsIn(t, found);
     } catch (error) {
-      return () => resultsIn(t, { error: messageOf(error) });
+      return () => resultsIn(t, { error: toErrorText(error) });
     }
   }
   return {
@@ -134,7 +134,7 @@ export function createRecaller(c: EffectContext): Recaller {
       try {
         found = p.knowledge.search(searchFor(s), c.stopOf(null));
       } catch (error) {
-        found = { error: messageOf(error) };
+        found = { error: toErrorText(error) };
       }
       if (isPromise(found)) {
         const came = found;

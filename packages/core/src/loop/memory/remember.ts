@@ -3,7 +3,7 @@
  * N-10 it is a `remember` like any other: decided, announced, then written under an id that is the same however often it is tried, then on record; the turn
  *  ends after it. So a crash in between loses nothing and writes nothing twice; what cannot be written is on record, and the turn completes.
  */
-import { messageOf } from "../../act/act.ts";
+import { toErrorText } from "../../act/act.ts";
 import { deriveKnowledgeId, lastSummary } from "../../knowledge/item.ts";
 import { toLearnings } from "../../knowledge/learnings.ts";
 import { cut } from "../../observe/observe.ts";
@@ -55,7 +55,7 @@ export function rememberTurn(c: EffectContext, t: Turn): (() => void) | null {
         await p.knowledge.put(item, c.stopOf(null));
         return () => [kept(null)];
       } catch (error) {
-        return () => [kept(cut(messageOf(error), 500))];
+        return () => [kept(cut(toErrorText(error), 500))];
       }
     });
   };

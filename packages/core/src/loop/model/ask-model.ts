@@ -1,4 +1,4 @@
-import { messageOf } from "../../act/act.ts";
+import { toErrorText } from "../../act/act.ts";
 import { checkReply, parseReply, wholeUsage } from "../../reason/parse.ts";
 import type { ModelReply, ModelRequest } from "../../reason/port.ts";
 import { prompter } from "../../reason/prompt.ts";
@@ -139,7 +139,7 @@ function toReply(given: unknown, request: ModelRequest): ModelReply | Failed {
 }
 
 function failure(error: unknown): Failed {
-  if (!(error instanceof FaultError) || error.fault.kind !== "model-failed") return failedFor(messageOf(error));
+  if (!(error instanceof FaultError) || error.fault.kind !== "model-failed") return failedFor(toErrorText(error));
   const { detail, broke, again, transient = false, status = null, retryAfterMs = null } = error.fault;
   return { error: detail, broke, again, transient, status, retryAfterMs };
 }

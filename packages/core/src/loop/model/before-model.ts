@@ -33,7 +33,7 @@ import type { EffectContext } from "../effects.ts";
 import { roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
 import { assistantMessage, messageTokens, noteMessage, tokenCounter, toToolMessage, userMessage } from "./conversation.ts";
-import { fields, isPromise, listed, listHooks, type MiddlewareRun, runStage, type Scene, sceneIn, textual } from "./middleware.ts";
+import { fields, isPromise, listHooks, type MiddlewareRun, requireTexts, runStage, type Scene, sceneIn, textual } from "./middleware.ts";
 
 /** A request as the conversation gives it: its tokens as counted, and its reservation. */
 export type Plain = Readonly<{ request: ModelRequest; digest: Digest; tokens: number; reserved: Usage }>;
@@ -105,7 +105,7 @@ function changeRequest(draft: Draft, given: RequestChange, roomFor: RoomFor, cou
     set["system"] = system;
   }
   if (change.context !== undefined) {
-    const texts = Object.freeze([...listed(change.context, "context")]);
+    const texts = Object.freeze([...requireTexts(change.context, "context")]);
     const isSame = texts.length === context.length && texts.every((text, i) => text === context[i]);
     tokens += weigh(texts, count) - weigh(context, count);
     if (!isSame) set["context"] = texts;
@@ -156,7 +156,7 @@ function lower(given: number, most: number, least: number, name: string): number
 }
 
 function toolsIn(names: readonly string[], offered: readonly ToolSpec[]): readonly ToolSpec[] {
-  return [...new Set(listed(names, "dropTools"))].map((name) => {
+  return [...new Set(requireTexts(names, "dropTools"))].map((name) => {
     const found = offered.find((t) => t.name === name);
     if (found === undefined) throw new Error(`no tool \`${name}\` is offered`);
     return found;

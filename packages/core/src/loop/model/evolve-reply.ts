@@ -1,5 +1,5 @@
 import { appendLearning } from "../../knowledge/learnings.ts";
-import { textOf } from "../../reason/parse.ts";
+import { joinTextParts } from "../../reason/parse.ts";
 import { addUsage, type GateDecided, type ProposedCall } from "../../vocab/index.ts";
 import { type Call, UNDECIDED } from "../calls/call.ts";
 import type { EventOf } from "../fold-parts.ts";
@@ -36,7 +36,7 @@ export function foldReply(s: State, t: Turn, e: EventOf<"model.replied">): void 
   t.finish = e.finish;
   for (const p of e.parts) if (p.kind === "call") s.wireIds.add(p.wireId);
   const parts = t.rewritten.parts ?? e.parts;
-  const text = textOf(parts);
+  const text = joinTextParts(parts);
   const misread = takeMisread(t);
   const calls = misread === null ? parts.filter((p) => p.kind === "call") : []; // none of them was to be understood otherwise than as a whole
   const said = misread === null ? parts : parts.filter((p) => p.kind !== "call");

@@ -4,9 +4,9 @@
  * what it was to look at is withheld from the model. H-3 nobody waits for one after the turn was stopped.
  * A hook that answers at once costs no turn of the event loop: the stages of an iteration stay within its two commits.
  */
-import { messageOf } from "../../act/act.ts";
+import { toErrorText } from "../../act/act.ts";
 import { cut } from "../../observe/observe.ts";
-import { textOf } from "../../reason/parse.ts";
+import { joinTextParts } from "../../reason/parse.ts";
 import {
   type CallId,
   type CallView,
@@ -63,7 +63,7 @@ export function runStage<V, C>({ stage, at, hooks, apply }: Stages<V, C>, start:
     return { value, events, failed };
   };
   const fail = (name: string, error: unknown): MiddlewareRun<V> => {
-    events.push({ kind: "middleware.failed", middleware: name, stage, call, error: messageOf(error).toWellFormed() });
+    events.push({ kind: "middleware.failed", middleware: name, stage, call, error: toErrorText(error).toWellFormed() });
     return end(true);
   };
   const note = (from: string) => (name: string, said: Json) => {
@@ -156,7 +156,7 @@ export async function onReply(
   const hooks = listHooks(all, "afterModel").map(({ name, hook }) => ({
     name,
     hook: (parts: readonly Part[], context: MiddlewareContext) =>
-      hook(Object.freeze({ text: textOf(parts), calls: Object.freeze(callsOf(parts).map(viewOf)), finish }), context),
+      hook(Object.freeze({ text: joinTextParts(parts), calls: Object.freeze(callsOf(parts).map(viewOf)), finish }), context),
   }));
   const { value: parts, events, failed } = await runStage({ stage: "after-model", at, hooks, apply: changeReply }, reply.parts);
   if (failed || !RUNS.has(finish)) return events;
@@ -204,7 +204,7 @@ const viewOf = ({ id, tool, args }: CallPart): CallView =>
 const changeReply: Apply<readonly Part[], ReplyChange> = (parts, given) => {
   const { text, dropCalls = [], args = {} } = fields(given, ["text", "dropCalls", "args"]) as ReplyChange;
   const ids = callsOf(parts).map((c): string => c.id);
-  const stranger = [...listed(dropCalls, "dropCalls"), ...Object.keys(fields(args, null))].find((id) => !ids.includes(id));
+  const stranger = [...requireTexts(dropCalls, "dropCalls"), ...Object.keys(fields(args, null))].find((id) => !ids.includes(id));
   if (stranger !== undefined) throw new Error(`there is no call \`${stranger}\` in the reply`);
   const kept = parts.flatMap((p): readonly Part[] => {
     if (p.kind !== "call") return [p];
@@ -257,7 +257,7 @@ export function textual(given: unknown, wrong: string): string {
   return given.toWellFormed();
 }
 
-export function listed(given: readonly string[], name: string): readonly string[] {
+export function requireTexts(given: readonly string[], name: string): readonly string[] {
   if (!Array.isArray(given) || !given.every((one) => typeof one === "string")) throw new Error(`\`${name}\` is no list of texts`);
   return given;
 }

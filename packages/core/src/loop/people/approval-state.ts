@@ -5,7 +5,7 @@ import { type ActionText, actionKind } from "../../vocab/index.ts";
 import { type Answered, type Call, callsIn, type Gated, type Turn } from "../state.ts";
 
 /** An answer that was given and not yet used is still good; it is checked again when the action is. */
-export function reopened(t: Turn, gated: Gated): Gated {
+export function reopenDecision(t: Turn, gated: Gated): Gated {
   if (gated.kind === "asked" || gated.kind === "undecided" || gated.kind === "deferred") return gated;
   return { kind: "undecided", answered: findAnswered(t, gated) };
 }

@@ -14,7 +14,7 @@ import {
   type Verdict,
   type Vote,
 } from "../../vocab/index.ts";
-import { type Answered, type Call, type Gated, type Question, runningTool, UNDECIDED } from "../calls/call.ts";
+import { type Answered, type ApprovalQuestion, type Call, type Gated, runningTool, UNDECIDED } from "../calls/call.ts";
 import { dropStrategy, foldRefusedRetry } from "../calls/evolve.ts";
 import type { EventOf } from "../fold-parts.ts";
 import { refuseAnswer, settleReply } from "../model/evolve-conversation.ts";
@@ -117,7 +117,7 @@ export function foldAnswered(s: State, t: Turn, e: EventOf<"approval.answered">)
   }
   const vote: Vote = { by: principalName(e.by), counts: e.counts, grant: answer.kind === "grant" ? answer.grant : null };
   const votes = e.digest === question.digest ? [...question.votes, vote] : [vote]; // edited: whoever said yes before said it to something else
-  const now: Question = {
+  const now: ApprovalQuestion = {
     ...question,
     about: e.about ?? question.about,
     digest: e.digest,
@@ -141,7 +141,7 @@ function dueGrant(
   s: State,
   t: Turn,
   e: EventOf<"approval.answered">,
-  { question: q, call }: Readonly<{ question: Question; call: Call }>,
+  { question: q, call }: Readonly<{ question: ApprovalQuestion; call: Call }>,
 ): void {
   if (e.answer.kind !== "grant") return;
   const { scope, until } = e.answer.grant;
@@ -186,7 +186,7 @@ export function foldExpired(s: State, t: Turn, e: EventOf<"approval.expired">): 
 function foldRefused(
   s: State,
   t: Turn,
-  question: Question,
+  question: ApprovalQuestion,
   { by, reason }: Pick<Extract<Verdict, { kind: "deny" }>, "by" | "reason">,
 ): void {
   t.questions.set(question.approval, question);

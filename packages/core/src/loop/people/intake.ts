@@ -4,7 +4,7 @@
  * While a hook takes its time its message stays in the inbox: a lost process neither loses nor doubles it (I-2). Messages are heard in order.
  */
 
-import { messageOf } from "../../act/act.ts";
+import { toErrorText } from "../../act/act.ts";
 import { type Admitted, admit, findRefusals, toRefusal } from "../../inbox/admit.ts";
 import type { Arrived } from "../../inbox/port.ts";
 import { observeOutcome } from "../../observe/observe.ts";
@@ -91,7 +91,7 @@ export class Intake {
       if (admitted.kind === "event") toCanonicalJson(admitted.event); // an event that cannot be written must not fail the commit
       return admitted;
     } catch (error) {
-      return { kind: "refused", reason: `it cannot be understood: ${messageOf(error)}` };
+      return { kind: "refused", reason: `it cannot be understood: ${toErrorText(error)}` };
     }
   }
 
@@ -227,7 +227,7 @@ const lastOf = ({ events }: MiddlewareRun<string>) => {
 };
 const whyFailed = (ran: MiddlewareRun<string>): string => {
   const failed = lastOf(ran);
-  return `middleware \`${failed?.middleware ?? ""}\` failed: ${messageOf(failed?.error ?? "")}`;
+  return `middleware \`${failed?.middleware ?? ""}\` failed: ${toErrorText(failed?.error ?? "")}`;
 };
 
 /** The event holds the words as rewritten, and beside it stands what they were. */

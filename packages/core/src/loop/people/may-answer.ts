@@ -2,7 +2,7 @@
 import { findAnswerable, isSameGrant, refuseGrant } from "../../gate/approvals.ts";
 import { failClosed, groupsFor } from "../../gate/fail-closed.ts";
 import { computeActionDigest } from "../../gate/request.ts";
-import type { Leave, Standing } from "../../inbox/admit.ts";
+import type { MayAnswer, Standing } from "../../inbox/admit.ts";
 import {
   type CallId,
   type Digest,
@@ -89,7 +89,7 @@ const no = (reason: string) => ({ kind: "may-not", reason }) as const;
 
 type At = Readonly<{ p: Needs; s: State; toolDigest: (tool: Tool) => Digest }>;
 
-function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<IntentBody, { kind: "answer" }>): Leave {
+function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<IntentBody, { kind: "answer" }>): MayAnswer {
   const { p, s } = at;
   const call = callsIn(s.turn).find((c) => (c.proposed.id as string) === q.action) ?? null;
   const tool = call === null ? q.action : runningTool(call);
@@ -131,7 +131,7 @@ function mayWithdraw(
   p: Needs,
   user: string,
   { speakers, about, digest }: Readonly<{ speakers: readonly string[]; about: About; digest: Digest }>,
-): Leave {
+): MayAnswer {
   if (!speakers.includes(user)) return no("only the person who asked for it can withdraw it: deny it");
   const denied = deniedTo(p, user, { kind: "withdraw", ...about, requester: user });
   return denied === null ? { kind: "may", counts: [], digest, about: null } : no(denied);

@@ -44,9 +44,9 @@ export type AgentFacts = Readonly<{
   model: string;
   policies: Digest;
   tools: Digest;
-  /** What instructions and tool descriptions add to every request. */
+  /** Tokens that instructions and tool descriptions add to every request. */
   overheadTokens: number;
-  /** What counts its tokens: `estimate`, or the name of a tokenizer. */
+  /** Tokenizer: `estimate`, or the name of one. */
   tokenizer: string;
   context: ContextPlan;
   prices: Prices | null;
@@ -88,7 +88,7 @@ export type SessionEvent =
       /** The schedule or the delivery that opened it. */
       origin: Origin | null;
     }>
-  /** Only its history comes along: calls that were open there are told as unknown, questions and grants are withdrawn. */
+  /** Only its history comes along: calls that were open there become unknown, approval requests and grants are withdrawn. */
   | Readonly<{ kind: "session.forked"; from: SessionId; at: Seq; unknown: readonly CallId[] }>
   | Readonly<{ kind: "agent.changed"; agent: AgentFacts }>
   | Readonly<{ kind: "hold.taken"; epoch: Epoch; writer: WriterId }>
@@ -136,7 +136,7 @@ export type SessionEvent =
       model: string | null;
       /** It passes by itself. */
       transient: boolean;
-      /** What the provider answered, where it answered, and how long it asks to be left alone. */
+      /** The provider's HTTP status and its requested delay, where it answered. */
       status: number | null;
       retryAfterMs: number | null;
       /** When the same model is asked again; null when it is not. */
@@ -172,7 +172,7 @@ export type SessionEvent =
       answer: Answer;
       counts: readonly PolicyId[];
       digest: Digest;
-      /** What it will touch, once edited; null when that has not changed. */
+      /** The resource after the edit; null when that has not changed. */
       about: Resource | null;
       intent: IntentId;
     }>
@@ -187,13 +187,13 @@ export type SessionEvent =
       epoch: Epoch;
       start: number;
       repeat: Repeat;
-      /** What runs; empty in entries that are older than this field. */
+      /** Name of the tool; empty in entries that are older than this field. */
       tool: string;
       /** Of the arguments that are targets, by name: the digest of each value; and of all targets of one kind, by `kind:KIND`. What is counted per value is counted by these. */
       values: Readonly<Record<string, readonly Digest[]>>;
     }>
   /**
-   * What was done about a call that failed or whose hold was lost. `reconcile`: its tool was asked what became of it, and `found` is the answer.
+   * One recovery step for a call that failed or whose lease was lost. `reconcile`: its tool was asked for the call's outcome, and `found` is the answer.
    * `plan` is this strategy and those that are tried should it fail; `tries` counts how often it was applied to this call, `step` is its
    * place in the list.
    */
@@ -216,22 +216,22 @@ export type SessionEvent =
     }>
   | Readonly<{ kind: "budget.reserved"; call: CallId; amount: Reservation }>
   | Readonly<{ kind: "budget.settled"; call: CallId; amount: Reservation }>
-  /** What the entries `first` to `last` said is shown to the model in another form from now on; they stay in the journal. */
+  /** From now on the model sees the entries `first` to `last` in another form; they stay in the journal. */
   | Readonly<{
       kind: "context.compacted";
       how: CompactionKind;
       first: Seq;
       last: Seq;
-      /** So many messages of the conversation, from its start, are older than what is shown whole. */
+      /** Number of messages, from the conversation's start, that are older than the part shown whole. */
       upTo: number;
       summary: string | null;
       model: string | null;
       before: number;
       after: number;
     }>
-  /** What the turn that has just started is to answer with. */
+  /** Required output of the turn that has just started. */
   | Readonly<{ kind: "output.asked"; output: OutputSpec }>
-  /** An answer was looked at: by the schema it was asked for with (`own`), or by its JSON Schema where that is all there is (`journal`). */
+  /** An answer was checked: by the schema it was asked for with (`own`), or by its JSON Schema where that is all there is (`journal`). */
   | Readonly<{ kind: "output.checked"; iteration: number; by: "own" | "journal"; result: CheckedOutput }>
   /** Calls that a reply seems to make in words are not in the one form there is: none of them counts. Right before the reply. */
   | Readonly<{ kind: "calls.misread"; iteration: number; detail: string }>
@@ -259,13 +259,13 @@ export type SessionEvent =
   | Readonly<{ kind: "labels.removed"; labels: readonly Label[]; by: Principal; why: string; intent: IntentId }>
   /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
   | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
-  /** What things are called that ids stand for, as a tool's own output says. */
+  /** Names of things by their ids, as a tool's own output gives them. */
   | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly NamedThing[] }>
   /** Taken out of what the model is shown of this call, before it saw it; the outcome itself is journalled whole. */
   | Readonly<{ kind: "text.cleaned"; call: CallId; invisible: number; hidden: number; markup: Tool["markup"] }>
   /**
-   * What was looked up for the request that comes next; it takes the place of what was there before. Without items there is none. `omitted`: found, and
-   * there was no room for it. `error`: what could not be looked up, or not in every way; the turn goes on without.
+   * Memories recalled for the next request; they replace the earlier ones. Empty: none. `omitted`: found, and
+   * there was no room for it. `error`: the recall failed, wholly or in part; the turn goes on without it.
    */
   | Readonly<{
       kind: "knowledge.recalled";
@@ -275,16 +275,16 @@ export type SessionEvent =
       omitted: number;
       error: string | null;
     }>
-  /** What a turn has come to is about to be kept under this id, which is the same however often it is tried. `content` is the text's digest. */
+  /** A turn's result is about to be remembered under this id, which is the same however often it is tried. `content` is the text's digest. */
   | Readonly<{ kind: "knowledge.keeping"; turn: number; item: KnowledgeId; scope: Scope; key: string; content: Digest }>
   | Readonly<{ kind: "knowledge.kept"; turn: number; item: KnowledgeId; error: string | null }>
   | Readonly<{ kind: "note"; from: string; call: CallId | null; name: string; value: Json }>
   | Readonly<{ kind: "input.steered"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
   /** For when the turn has ended: it then starts the next one. */
   | Readonly<{ kind: "input.queued"; text: string; files: readonly Attachment[]; by: Principal; intent: IntentId }>
-  /** What was said up to here is shown to the model no more: `before` tokens of it were. It stays in the journal, and so do labels, grants and counts. */
+  /** The model no longer sees the conversation up to here, `before` tokens of it. It stays in the journal, and so do labels, grants and counts. */
   | Readonly<{ kind: "context.cleared"; before: number; by: Principal; intent: IntentId }>
-  /** Somebody wants no more than so many tokens of the conversation shown; what was done about it follows, at once or before the next request. */
+  /** A person wants at most this many tokens of the conversation shown; the change follows, at once or before the next request. */
   | Readonly<{ kind: "context.compact-asked"; tokens: number; by: Principal; intent: IntentId }>
   /** The turns from the next one on begin with this one of the agent's models. */
   | Readonly<{ kind: "model.chosen"; model: string; by: Principal; intent: IntentId | null }>
@@ -300,9 +300,9 @@ export type SessionEvent =
       note: string;
       intent: IntentId;
     }>
-  /** A person wants the tool asked what became of the call. */
+  /** A person wants the tool asked for the call's outcome. */
   | Readonly<{ kind: "unknown.reconcile-asked"; call: CallId; by: Principal; intent: IntentId }>
-  /** A person has seen to a call that was set aside. */
+  /** A person has settled a dead letter. */
   | Readonly<{ kind: "dead-letter.dismissed"; call: CallId; by: Principal; note: string; intent: IntentId }>
   | Readonly<{ kind: "intent.refused"; intent: IntentId; by: Principal; wish: string; reason: string }>
   | Readonly<{ kind: "session.closed"; by: Principal; reason: string }>
@@ -327,7 +327,7 @@ export type CompactionKind = "window" | "mask" | "summarise";
 
 export type Purpose = "reply" | "summary";
 
-/** What was said before this session, imported or forked; validated when it opens. Every call is answered once, in order, before anything else is said. */
+/** A message from before this session, imported or forked; validated when it opens. Every call is answered once, in order, before anything else is said. */
 export type HistoryMessage =
   | Readonly<{ role: "user"; text: string; files?: readonly Attachment[] }>
   | Readonly<{ role: "assistant"; text: string; calls?: readonly HistoryCall[] }>
@@ -337,7 +337,7 @@ export type HistoryMessage =
 /** `text` is the arguments as JSON text. */
 export type HistoryCall = Readonly<{ id: string; tool: string; text: string }>;
 
-/** What a `reconcile` tool answered when it was asked about a call. */
+/** Answer of a `reconcile` tool about a call. */
 export const reconciledEvent = (
   call: CallId,
   found: Reconciled["kind"],

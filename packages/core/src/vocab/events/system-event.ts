@@ -44,7 +44,7 @@ export type SystemEvent =
   | Readonly<{ kind: "policy.stored"; digest: Digest; text: string }>
   /** A set that was not taken; the one before it went on. `files` is null when they could not be read. */
   | Readonly<{ kind: "policy.refused"; during: "reload" | "apply"; files: Digest | null; problems: readonly string[]; by: Principal }>
-  /** What a project brings along (`AGENTS.md`, a skill, an MCP server) may be used, as long as it has this digest. */
+  /** Trust in a resource of the project (`AGENTS.md`, a skill, an MCP server), as long as it has this digest. */
   | Readonly<{ kind: "trust.given"; subject: string; digest: Digest; by: Principal }>
   | Readonly<{ kind: "trust.withdrawn"; subject: string; by: Principal; reason: string }>
   /** A key or a sign-in that stands for a person; of its secret only `check` is kept, a memory-hard hash. `from` is what it was got with. */
@@ -119,7 +119,7 @@ export type SystemEvent =
   | Readonly<{ kind: "schedule.queued"; schedule: string; dueAt: Millis }>
   /** Due times that were let go by, from the first to the last; `count` stops at a thousand. */
   | Readonly<{ kind: "schedule.skipped"; schedule: string; first: Millis; last: Millis; count: number; why: SkippedWhy; detail: string }>
-  /** The turn that a firing began is over; `ending` null: its session is not to be had. `result`: it is done, tried again at `retryAt`, or set aside. */
+  /** The turn that a firing began is over; `ending` null: its session cannot be read. `result`: it is done, tried again at `retryAt`, or a failed firing. */
   | Readonly<{
       kind: "schedule.ended";
       schedule: string;
@@ -136,7 +136,7 @@ export type SystemEvent =
 /** `attempt` counts from 1. `intent`: what was put into the inbox of a session that all firings share. */
 export type Firing = Readonly<{ dueAt: Millis; attempt: number; session: SessionId; intent: IntentId | null }>;
 
-/** What a schedule's past comes down to. */
+/** State of a schedule, folded from its events. */
 export type ScheduleStanding = Readonly<{
   state: "active" | "paused" | "stopped" | "done" | "removed";
   /** Due times up to this one have been dealt with. */
@@ -147,9 +147,9 @@ export type ScheduleStanding = Readonly<{
   open: readonly Firing[];
   /** Failed, and to be tried again. */
   retry: readonly Readonly<{ dueAt: Millis; attempt: number; at: Millis }>[];
-  /** Set aside, of late first, so many at the most as are worth showing. */
+  /** Failed firings, newest first, at most as many as are worth showing. */
   setAside: readonly Readonly<{ dueAt: Millis; session: SessionId }>[];
-  /** Set aside in a row. */
+  /** Failed firings in a row. */
   failures: number;
   /** The session that all firings share, where they do. */
   shared: SessionId | null;
@@ -158,7 +158,7 @@ export type ScheduleStanding = Readonly<{
   declaredAt: Millis;
 }>;
 
-/** What a grant is good for: these policies' questions, about this, for this agent on this person's behalf, as the policies stood. */
+/** Scope of a grant: these policies' approval requests, about this, for this agent on this person's behalf, as the policies stood. */
 export type GrantFacts = Readonly<{
   agent: string;
   onBehalfOf: Principal;
@@ -174,7 +174,7 @@ export type GrantFacts = Readonly<{
   session: SessionId | null;
   turn: number | null;
   until: Millis | null;
-  /** What was shown of the call (`coverage.ts`). Absent in grants from before these were kept: they cover the very same call only. */
+  /** Targets as the approver saw them (`coverage.ts`). Absent in older grants: they cover the very same call only. */
   targets?: Targets | null;
   labels?: readonly Label[];
   survives?: readonly Label[];

@@ -1,4 +1,4 @@
-/** What a turn may use, and what of it is set aside. Money is counted in micros: millionths of the currency that prices are given in, whole numbers. */
+/** Budgets of a turn, and reservations against them. Money is counted in micros: millionths of the currency that prices are given in, whole numbers. */
 import type { Usage } from "../proposal.ts";
 
 /**
@@ -6,14 +6,14 @@ import type { Usage } from "../proposal.ts";
  * its cache, `cacheWrite` for input that it put there; left out, both cost what other input does.
  */
 export type Prices = Readonly<{ input: number; output: number; cachedInput?: number; cacheWrite?: number }>;
-/** What came of a request; `cacheWrite` is the part of `input` that was put into the provider's cache. */
+/** Usage of a request; `cacheWrite` is the part of `input` that went into the provider's cache. */
 export type BilledUsage = Usage & Readonly<{ cacheWrite?: number }>;
 
-/** Set aside for a delegate or a tool before it starts; what it really used is settled when it ends. `micros` is null where no price is known. */
+/** Reserved for a delegate or a tool before it starts; its real use is settled when it ends. `micros` is null where no price is known. */
 export type Reservation = Readonly<{ iterations: number; tokens: number; micros: number | null; calls: number; ms: number }>;
 export const NO_RESERVATION: Reservation = Object.freeze({ iterations: 0, tokens: 0, micros: 0, calls: 0, ms: 0 });
 
-/** M-18 each part of the input at its own price. Rounded up, so that what is set aside is never less than what is paid. Unknown price, unknown cost: never zero. */
+/** M-18 each part of the input at its own price. Rounded up, so that a reservation is never less than the bill. Unknown price, unknown cost: never zero. */
 export function computeCost(prices: Prices | null, { input, output, cached, cacheWrite = 0 }: BilledUsage): number | null {
   if (prices === null) return null;
   const read = Math.min(cached, input);
@@ -23,7 +23,7 @@ export function computeCost(prices: Prices | null, { input, output, cached, cach
   return Math.ceil(fresh * prices.input + read * cachedInput + written * writing + output * prices.output);
 }
 
-/** What so much input costs whatever the provider's cache does with it: what is set aside. */
+/** Highest possible price of input, whatever the provider's cache does with it: reservations use it. */
 export const highestInputPrice = ({ input, cachedInput = 0, cacheWrite = 0 }: Prices): number => Math.max(input, cachedInput, cacheWrite);
 export const maxCost = (prices: Prices | null, usage: Usage): number | null =>
   prices === null ? null : Math.ceil(usage.input * highestInputPrice(prices) + usage.output * prices.output);

@@ -1,4 +1,4 @@
 import { type Label, label } from "../ids.ts";
 
-/** What a tool's output carries unless its definition says otherwise. */
+/** Label of a tool's output unless its definition says otherwise. */
 export const UNTRUSTED: Label = label("untrusted");

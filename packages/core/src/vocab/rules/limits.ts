@@ -1,6 +1,6 @@
 import type { Fault } from "../fault.ts";
 
-/** What bounds one turn. Each limit has an ending of its own; a limit of N iterations means N model calls. */
+/** Limits of one turn. Each has an ending of its own; a limit of N iterations means N model calls. */
 export type Limits = Readonly<{
   iterations: number;
   /** Summed over all calls of the turn, prompts included. */
@@ -16,7 +16,7 @@ export type Limits = Readonly<{
   contextTokens: number;
   outputTokens: number;
   temperature: number;
-  /** So many replies in a row with every call refused end the turn `denied`. */
+  /** This many replies in a row with every call refused end the turn `denied`. */
   refusedInARow: number;
   /** Characters of one result that the model is shown; the journal keeps all of it. */
   observationChars: number;

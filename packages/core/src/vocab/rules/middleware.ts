@@ -18,7 +18,7 @@ export type Change =
   /** A call's arguments, before it is checked and gated. */
   | Readonly<{ kind: "arguments"; args: JsonObject }>
   | Readonly<{ kind: "block"; reason: string }>
-  /** What the model is shown of a result; the outcome itself stands. */
+  /** Changes only the text that the model sees of a result; the outcome itself stands. */
   | Readonly<{ kind: "observation"; text: string }>;
 
 /** Read-only: where the session stands. */
@@ -35,7 +35,7 @@ export type MiddlewareContext = Readonly<{
   note(name: string, value: Json): void;
 }>;
 
-/** A message of a request; what it weighs is counted by whoever sends it. */
+/** A message of a request; its sender counts its tokens. */
 export type RequestMessage =
   | Readonly<{ role: "user"; text: string; files?: readonly Attachment[] }>
   | Readonly<{ role: "note"; text: string }>
@@ -74,7 +74,7 @@ export type ReplyChange = Readonly<{
   args?: Readonly<Record<CallId, JsonObject>>;
 }>;
 
-/** Other arguments, which are checked and gated like the model's own; or a refusal, which the model is told. */
+/** Other arguments, which are checked and gated like the model's own; or a refusal, which the model sees. */
 export type ToolChange = Extract<Change, { kind: "arguments" | "block" }>;
 
 /** `text` is what the model would be shown. */
@@ -86,11 +86,11 @@ export type HookResult<T> = T | undefined | Promise<T | undefined>;
 /** One hook per stage; null: none. Where a session has several, they are called in order, each with what the one before it made of it. */
 export type Middleware = Readonly<{
   name: string;
-  /** What a person says: a run's input, a word, steering, what is to follow. */
+  /** Runs on a person's text: a run's input, a message, steering, a follow-up. */
   userMessage: ((text: string, context: MiddlewareContext) => HookResult<string>) | null;
   beforeModel: ((request: RequestView, context: MiddlewareContext) => HookResult<RequestChange>) | null;
   afterModel: ((reply: ReplyView, context: MiddlewareContext) => HookResult<ReplyChange>) | null;
   beforeTool: ((call: CallView, context: MiddlewareContext) => HookResult<ToolChange>) | null;
-  /** What the model is shown of a result that is known; outcome, evidence and labels stand. */
+  /** Changes the text that the model sees of a known result; outcome, evidence and labels stand. */
   afterTool: ((result: ResultView, context: MiddlewareContext) => HookResult<string>) | null;
 }>;

@@ -8,7 +8,7 @@
 export const ORCHESTRATIONS = ["chain", "parallel", "race", "debate"] as const;
 export type OrchestrationKind = (typeof ORCHESTRATIONS)[number];
 
-/** What all members together may use. What is left out is what the conductor's own limits leave. */
+/** Budget of all members together. An absent part is bounded by the orchestrator's own limits. */
 export type OrchestrationBudget = Readonly<Partial<Record<BudgetOf, number>>>;
 export const BUDGET_OF = ["tokens", "iterations", "calls", "cents"] as const;
 export type BudgetOf = (typeof BUDGET_OF)[number];
@@ -25,7 +25,7 @@ export type Orchestration = Readonly<{
 
 export type ReadOrchestration =
   | Readonly<{ kind: "plan"; plan: Orchestration }>
-  /** It is none, or it is one and something is wrong with it. */
+  /** Not a plan at all, or a plan with a mistake. */
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "wrong"; detail: string }>;
 

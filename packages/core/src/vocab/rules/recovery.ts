@@ -1,4 +1,4 @@
-/** What is done when a tool fails, and when something that keeps failing is left alone. Data, so that it can be journalled; a function of the user's may choose. */
+/** Recovery after a tool's failure, and circuit breakers. Data, so that it can be journalled; a function of the user's may choose. */
 
 import type { CallId } from "../ids.ts";
 import type { JsonObject } from "../text/canonical.ts";
@@ -15,7 +15,7 @@ export type Recovery =
   | Readonly<{ kind: "ask-model" }>
   /** A person decides: run it again, with other arguments perhaps, or go on with the error. */
   | Readonly<{ kind: "escalate" }>
-  /** Set aside for an operator to look at; the model is told so. */
+  /** Becomes a dead letter for an operator; the model learns so. */
   | Readonly<{ kind: "dead-letter" }>
   /** The turn ends `failed`. */
   | Readonly<{ kind: "stop" }>;
@@ -30,7 +30,7 @@ export type Strategy =
   | "dead-letter"
   | "stop";
 
-/** What a function that chooses is told. */
+/** Argument of a function that chooses a recovery. */
 export type Failure = Readonly<{
   tool: string;
   call: CallId;
@@ -126,11 +126,11 @@ function shown(value: unknown): string {
 
 /** When a tool, a model or a server is left alone after it kept failing, and when it is tried again. */
 export type BreakerSettings = Readonly<{
-  /** So many failures in a row open it. */
+  /** Number of failures in a row that open it. */
   failures: number;
   /** How long it stays open before it lets the first call through again. */
   openMs: number;
-  /** So many calls may try at a time while it is half-open, and so many have to succeed before it closes. */
+  /** Number of calls that may try at a time while it is half-open, and number that have to succeed before it closes. */
   probes: number;
 }>;
 const SETTING = /^(model:.+)#[0-9a-f]{8}$/;

@@ -1,33 +1,33 @@
-/** What starts turns without a person at the keyboard: schedules and webhooks, and where a session of theirs comes from. */
+/** Schedules and webhooks start turns without a person at the keyboard; and the origin of their sessions. */
 import type { Digest, Millis } from "../ids.ts";
 
 /** A schedule as it is in force: whose it is, and when, are settled. It stands in `orgate.toml`, beside an agent, in a `.symbi` file, or a person added it. */
 export type ScheduleSpec = Readonly<{
   agent: string;
-  /** What is said to the agent: the owner's own words. */
+  /** Input for the agent, in the owner's own words. */
   input: string;
   when: ScheduleTime;
   /** On whose behalf: a person. */
   owner: string;
   /** Done after its first firing; one with `at` always is. */
   oneShot: boolean;
-  /** Each firing is so much later at the most; by its name and due time, so that it is the same everywhere. */
+  /** Longest random delay of a firing; derived from its name and due time, so that it is the same everywhere. */
   jitterMs: number;
-  /** What happens when one is due while the one before it is not over. */
+  /** Rule for a firing that is due before the one before it has ended. */
   overlap: Overlap;
-  /** With `parallel`: so many at once. */
+  /** With `parallel`: most at once. */
   atOnce: number;
-  /** What happens to due times at which nobody served the project. */
+  /** Rule for due times at which no server ran. */
   missed: Missed;
-  /** With `all`: so many of the latest. */
+  /** With `all`: most of the latest. */
   mostMissed: number;
   /** Later than this is missed. */
   graceMs: number;
   /** A session for each firing, or one for all of them. */
   session: "fresh" | "shared";
-  /** How often a firing whose turn failed is tried again before it is set aside. */
+  /** How often a firing whose turn failed is tried again before it counts as failed. */
   retries: number;
-  /** Set aside so often in a row, it stops until a person resumes it; 0: never. */
+  /** Number of failed firings in a row after which it stops until a person resumes it; 0: never. */
   failures: number;
   /** Off, it is known and nothing of it is fired. */
   enabled: boolean;
@@ -55,7 +55,7 @@ export const SCHEDULE_DEFAULTS = Object.freeze({
 /** Also the name of its stream, `schedule:NAME`. */
 export const SCHEDULE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** What the names of the intents begin with by which it fires in a session that all its firings share. */
+/** Prefix of the intent ids by which a schedule fires in a session that all its firings share. */
 export const firingPrefix = (schedule: string): string => `schedule-${schedule}-`;
 
 /** Why a firing happened: at its time, late, from the queue, again after a failure, or because a person asked. */

@@ -1,4 +1,4 @@
-/** Base64 as RFC 4648 has it, read in pieces: `core` has no `Buffer`, and of a big file only its first bytes are looked at. */
+/** Base64 as RFC 4648 has it, read in pieces: `core` has no `Buffer`, and of a big file only the first bytes are read. */
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const VALUES = new Uint8Array(128);

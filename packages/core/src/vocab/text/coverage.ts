@@ -1,14 +1,14 @@
-/** What a grant covers, in words: the same sentence before it is given, in the journal, and in the list of grants. */
+/** The scope of a grant, in words: the same sentence before it is given, in the journal, and in the list of grants. */
 import type { GrantFacts } from "../events/system-event.ts";
 import type { GrantRequest } from "../intent.ts";
 import type { Targets } from "../targets.ts";
 import type { Resource } from "../tool.ts";
 import { escapeHidden } from "./hidden.ts";
 
-/** What an approver was shown of a call, beside its digest. */
+/** The parts of a call that an approver saw, beside its digest. */
 export type Coverage = Readonly<{
   tool: string;
-  /** What the tool declares that it touches; the tool itself where it declares nothing. */
+  /** The resource that the tool declares; the tool itself where it declares none. */
   resource: Resource;
   /** Null: not known, or more than can be shown. */
   targets: Targets | null;

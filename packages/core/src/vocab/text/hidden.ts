@@ -1,4 +1,4 @@
-/** What has no shape of its own, or changes that of others. Emoji that are joined or coloured in the usual way are left whole. */
+/** Characters that are invisible, or change how others look. Emoji that are joined or coloured in the usual way are left whole. */
 const HIDDEN =
   /(?<!\p{Extended_Pictographic})\ufe0f|(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|\u200d(?!\p{Extended_Pictographic})|(?![\ufe0f\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 

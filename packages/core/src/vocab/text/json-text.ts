@@ -1,6 +1,6 @@
 /**
  * Strict reading of JSON text that came from outside. Never guesses: a repeated key is an error, like a missing brace; so is a number
- * that no number of ours can hold, and a nesting that would only serve to break a reader. What is wrong is told with its place.
+ * that no number of ours can hold, and a nesting that would only serve to break a reader. Every error has its place.
  */
 import type { Json } from "./canonical.ts";
 
@@ -29,7 +29,7 @@ export function toPosition(text: string, at: number): { line: number; column: nu
 }
 
 type Wrong = { readonly detail: string; readonly at: number };
-/** What may come next: a value, a value or the end of an array, a key, a key or the end of an object, what follows a value. */
+/** Expected next: a value, a value or the end of an array, a key, a key or the end of an object, or the token that follows a value. */
 type Due = "value" | "value-or-end" | "key" | "key-or-end" | "after";
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -132,7 +132,7 @@ function stringEnd(text: string, start: number): number | Wrong {
   return { detail: "a string without its end", at: start };
 }
 
-/** Where an escape ends; `at` itself when it is none. */
+/** Where an escape ends; `at` itself when there is no escape. */
 function escapeEnd(text: string, at: number): number {
   switch (text.charCodeAt(at + 1)) {
     case 0x22: // "

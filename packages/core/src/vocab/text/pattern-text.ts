@@ -3,7 +3,7 @@
  * references and no looking around, so that a text can be matched in one go. What is understood differently elsewhere is refused, not guessed at.
  */
 
-/** One character of a kind; `source` and `flags` say which, for a pattern of the engine's own that looks at nothing but that character. */
+/** One character of a kind; `source` and `flags` say which, for a pattern of the engine's own that reads nothing but that character. */
 export type Node =
   | Readonly<{ kind: "one"; source: string; flags: string }>
   | Readonly<{ kind: "place"; what: "start" | "end" | "line-start" | "line-end" | "edge" | "no-edge"; flags: string }>

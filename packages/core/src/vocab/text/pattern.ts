@@ -1,7 +1,7 @@
 /**
  * Patterns of contracts and schemas, matched in time that grows with the text alone.
  *
- * T-40 whatever a pattern and whatever a value, looking takes at most so many steps: all ways through the pattern are gone at once, one
+ * T-40 whatever a pattern and whatever a value, matching takes a bounded number of steps: all ways through the pattern are gone at once, one
  *      character after the other, and none is gone twice. What cannot be matched so (backward references, looking around) is refused at load.
  */
 import { type Node, readPatternText } from "./pattern-text.ts";

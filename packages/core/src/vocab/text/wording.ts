@@ -1,4 +1,4 @@
-/** What verdicts, outcomes and outputs say, in one line each: the same words in every chat, screen and list. */
+/** One-line wording of verdicts, outcomes and outputs: the same words in every chat, screen and list. */
 
 import type { Outcome } from "../outcome.ts";
 import type { Action, Verdict } from "../verdict.ts";

@@ -67,7 +67,7 @@ export async function withLocalOperations<T>(
       throw isRefusal(error) ? toOperationFault(error.problem, name) : error;
     }
   };
-  const { settle } = operations.context.sessionDriver;
+  const settle = (): Promise<void> => operations.context.sessionDriver.settle();
   try {
     const result = await work({ call, runtime, settle });
     await settle(); // nobody else may drive what was begun here

@@ -26,7 +26,7 @@ import type { Clock } from "@orgate/core/loop";
 import * as z from "zod";
 import { writeAgentDraft } from "./author.ts";
 import { draftDefaultReply, type OfflineDraft } from "./default-reply.ts";
-import { asText, fillJson, findTemplateFlaw, within } from "./template.ts";
+import { asText, fillJson, findTemplateFlaw, valueAtPath } from "./template.ts";
 import { type OfflineResult, type OfflineTurn, parseResult, readTurnSoFar } from "./turn-so-far.ts";
 
 const regularExpression = z.string().refine(isPattern, "is no regular expression");
@@ -169,7 +169,7 @@ function lookUp(key: string, turn: OfflineTurn, groups: RegExpExecArray | null):
 
 function at(result: OfflineResult | undefined, path: readonly string[]): Json {
   if (result === undefined) return "";
-  return path.length === 0 ? result.text : within(parseResult(result.text), path);
+  return path.length === 0 ? result.text : valueAtPath(parseResult(result.text), path);
 }
 
 // ─ sending

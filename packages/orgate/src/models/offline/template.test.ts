@@ -1,6 +1,6 @@
 import type { Json } from "@orgate/core";
 import { expect, test } from "vitest";
-import { fillJson, findTemplateFlaw, within } from "./template.ts";
+import { fillJson, findTemplateFlaw, valueAtPath } from "./template.ts";
 
 const TURN: Json = {
   agents: [
@@ -10,7 +10,7 @@ const TURN: Json = {
   none: [],
   count: 2,
 };
-const look = (key: string): Json => within(TURN, key.split("."));
+const look = (key: string): Json => valueAtPath(TURN, key.split("."));
 
 test("M-2 a list is told item by item, also within another, and what stands behind else where there is none", () => {
   expect(fillJson("{{count}}:{{#each agents}} {{item.name}}{{/each}}.", look)).toBe("2: a b.");

@@ -76,7 +76,7 @@ function textOf(part: Part, look: TemplateLookup): string {
       const items = isList(list) ? list : [];
       if (items.length === 0) return rendered(part.none, look);
       return items
-        .map((item) => rendered(part.each, (key) => (isOfItem(key) ? within(item, key.split(".").slice(1)) : look(key))))
+        .map((item) => rendered(part.each, (key) => (isOfItem(key) ? valueAtPath(item, key.split(".").slice(1)) : look(key))))
         .join("");
     }
   }
@@ -85,7 +85,7 @@ function textOf(part: Part, look: TemplateLookup): string {
 const isOfItem = (key: string): boolean => key === "item" || key.startsWith("item.");
 
 /** The value at a path; empty if there is none. */
-export function within(value: Json, path: readonly string[]): Json {
+export function valueAtPath(value: Json, path: readonly string[]): Json {
   let at: Json | undefined = value;
   for (const step of path) {
     if (typeof at !== "object" || at === null) return "";

@@ -1,7 +1,7 @@
 /**
  * The structure of a session, without its words.
  *
- * W-36 of what was said and done in a session its structure is told: what was called and what it touches, how that was decided, by which policies and why,
+ * W-36 a session is reported by its structure: what was called and what it touches, how that was decided, by which policies and why,
  *      how it ended. No input, no argument, no result, no answer: those are read in the session itself.
  */
 import type { Entry, Journal, JsonObject, SessionId } from "@orgate/core";

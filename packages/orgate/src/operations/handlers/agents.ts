@@ -7,9 +7,9 @@ import { aboutSession } from "../acts.ts";
 import { agentNamed, type OperationContext } from "../context.ts";
 import type { OperationCall, OperationHandlers } from "../execute.ts";
 import { openUnderCallersId, sessionToSpeakIn } from "../open-session.ts";
-import { type ListPage, page, pageOf, pair } from "../paging.ts";
+import { type ListPage, page, pair, toPage } from "../paging.ts";
 import { json, provisional } from "../result.ts";
-import { firstResult, listMembers, newestTurns, type ResultView, resultOf, type TurnView, waitingResult } from "./turns.ts";
+import { firstResult, listMembers, newestTurns, type ResultView, readTurnResult, type TurnView, waitingResult } from "./turns.ts";
 
 export function agentHandlers(
   front: OperationContext,
@@ -23,7 +23,7 @@ export function agentHandlers(
 
   return {
     agents: async ({ query, sees }) => {
-      const { items, next } = await pageOf(front.cursors, query, [...runtime.inspect.agents].sort(byName), ({ name }) => sees(name));
+      const { items, next } = await toPage(front.cursors, query, [...runtime.inspect.agents].sort(byName), ({ name }) => sees(name));
       return json({ items: items.map((one) => viewOf(one, sees)), next });
     },
     agent: async ({ params, sees }) => json(detailOf(mustBe(params.agent), sees)),
@@ -42,7 +42,7 @@ export function agentHandlers(
       await sessionDriver.send({ session, wish, as: caller.person, id: once.intent });
       const came = waitMs === 0 ? null : await sessionDriver.outcome(session, once.intent, waitMs, call.gone);
       if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
-        return json(await resultOf(runtime, session, { event: came.event, at: came.seq, sees: call.sees }));
+        return json(await readTurnResult(runtime, session, { event: came.event, at: came.seq, sees: call.sees }));
       return provisional(await waitingResult(runtime, session, { isWaiting: came === "waiting", sees: call.sees }));
     },
   };

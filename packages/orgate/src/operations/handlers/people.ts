@@ -9,7 +9,7 @@ import { aboutGrant, aboutQuestion, missingProblem, settledRefusal } from "../ac
 import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
 import type { IdempotencyKey } from "../idempotency.ts";
-import { type Cursors, page, pageOf, pair, whole } from "../paging.ts";
+import { type Cursors, page, pair, toPage, whole } from "../paging.ts";
 import { intentResult, json, type OperationResult } from "../result.ts";
 import type { Whose } from "../visibility.ts";
 
@@ -51,7 +51,7 @@ export function approvalReaders({
         }),
       ),
     grants: async ({ query, may }) =>
-      json(await pageOf(cursors, query, await approvals.grants(), (one) => may(act("observe", "grant", aboutGrant(one))))),
+      json(await toPage(cursors, query, await approvals.grants(), (one) => may(act("observe", "grant", aboutGrant(one))))),
     deadLetters: async ({ query, may }) =>
       json(
         await page<ListedDeadLetter>(cursors, query, {

@@ -1,4 +1,4 @@
-import { FaultError, type ScheduleSpec, sessionId } from "@orgate/core";
+import { FaultError, type ScheduleSpec } from "@orgate/core";
 import type { StandingSchedule } from "@orgate/core/journal";
 import { type OperationRequest, wireProblem } from "@orgate/protocol";
 import type { OperationGroups } from "@orgate/protocol/words";
@@ -9,7 +9,7 @@ import type { ScheduleReads, ScheduleView, WantedSchedule } from "../../schedule
 import { type Act, act } from "../access.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
-import type { IdempotencyKey } from "../idempotency.ts";
+import { deriveSessionId, type IdempotencyKey } from "../idempotency.ts";
 import { type Cursors, type PageSource, page, whole } from "../paging.ts";
 import { refusal } from "../refusal.ts";
 import { json } from "../result.ts";
@@ -78,7 +78,7 @@ export function scheduleHandlers(
 
 /** The same for the same key: asked again, it is the one that there is. */
 const wantedBy = ({ intent, again }: Pick<IdempotencyKey, "intent" | "again">): WantedSchedule => ({
-  session: sessionId(`s_${intent.replaceAll(/[^0-9a-z]/g, "").slice(0, 38)}`),
+  session: deriveSessionId(intent),
   again,
 });
 

@@ -102,7 +102,7 @@ export async function listMembers(
 }
 
 /** Result of a turn that has ended, from the entry that ended it. */
-export async function resultOf(runtime: Runtime, session: SessionId, { event, at, sees }: Came): Promise<ResultView> {
+export async function readTurnResult(runtime: Runtime, session: SessionId, { event, at, sees }: Came): Promise<ResultView> {
   const { ending, output, detail, usage, lost, iterations, calls, micros, activeMs } = event;
   const summary = await runtime.inspect.session(session);
   const agent = runtime.inspect.agents.find(({ name }) => name === summary?.agent);
@@ -132,7 +132,7 @@ type Came = Readonly<{ event: Ended; at: number; sees: Sees }>;
 /** Of the first turn of a session, whether it is over or not. */
 export async function firstResult(runtime: Runtime, session: SessionId, sees: Sees): Promise<ResultView> {
   for await (const { event, seq: at } of eachEntry(runtime.place.store.journal, session))
-    if (event.kind === "turn.ended" && event.turn === 1) return resultOf(runtime, session, { event, at, sees });
+    if (event.kind === "turn.ended" && event.turn === 1) return readTurnResult(runtime, session, { event, at, sees });
   return waitingResult(runtime, session, { isWaiting: false, sees });
 }
 

@@ -6,7 +6,7 @@ import { act } from "../access.ts";
 import type { OperationContext } from "../context.ts";
 import type { WebhookDelivery } from "../deliveries.ts";
 import type { OperationHandlers } from "../execute.ts";
-import { pageOf } from "../paging.ts";
+import { toPage } from "../paging.ts";
 import { refusal } from "../refusal.ts";
 import { json } from "../result.ts";
 
@@ -39,7 +39,7 @@ export function webhookHandlers({
 
   return {
     webhooks: async ({ query, sees }) => {
-      const { items, next } = await pageOf(cursors, query, book.hooks, ({ agent }) => sees(agent));
+      const { items, next } = await toPage(cursors, query, book.hooks, ({ agent }) => sees(agent));
       return json({ items: items.map((hook) => ({ ...shown(hook), told: book.told(hook.name) })), next });
     },
     deliveries: async ({ params: { agent, webhook }, query, may }) => {

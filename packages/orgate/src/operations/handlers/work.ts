@@ -7,7 +7,7 @@ import { refuseUnknownScope } from "../../runtime/people/halt-scope.ts";
 import { act, type Caller } from "../access.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationCall, OperationHandlers } from "../execute.ts";
-import { type Cursors, pageOf } from "../paging.ts";
+import { type Cursors, toPage } from "../paging.ts";
 import { refusal } from "../refusal.ts";
 import { json } from "../result.ts";
 
@@ -40,8 +40,8 @@ export function workReaders({ agents, breakers, halts, cursors }: WorkReads): Re
   const concerns = concernOf(agents);
   return {
     breakers: async (call) =>
-      json(await pageOf(cursors, call.query, await breakers.list(), ({ breaker }) => concerns(call, breakerSubject(breaker)))),
-    halts: async (call) => json(await pageOf(cursors, call.query, await halts(), ({ scope }) => concerns(call, scope))),
+      json(await toPage(cursors, call.query, await breakers.list(), ({ breaker }) => concerns(call, breakerSubject(breaker)))),
+    halts: async (call) => json(await toPage(cursors, call.query, await halts(), ({ scope }) => concerns(call, scope))),
   };
 }
 
@@ -78,7 +78,7 @@ export function workHandlers({ runtime, cursors }: OperationContext): Required<P
       const { body, caller, once } = call;
       const isDone = once.again && !(await runtime.halts()).some(({ scope }) => scope === body.scope);
       if (!isDone) await runtime.resumeWork(body.scope, body.reason, caller.person);
-      return json(await pageOf(cursors, { limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
+      return json(await toPage(cursors, { limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
     },
   };
 }

@@ -167,7 +167,7 @@ test("Q-25 several questions of one reply, half answered, edited, denied, and a 
     at: NODE.clock.now(),
     wish: { kind: "cancel", reason: "enough" },
   });
-  await o.runtime.wish(cancel);
+  await o.runtime.putIntent(cancel);
   await o.runtime.resume(other).result;
   expect(await o.runtime.approvals.list()).toEqual([]);
 });
@@ -185,7 +185,9 @@ test("Q-25 an answer that waits for leave is overtaken when somebody speaks, and
     widest: null,
   });
   expect(o.notices).toMatchObject([{ tool: "respond", resource: null, arguments: [] }]);
-  await o.runtime.wish(signIntent(ana, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: { kind: "steer", text: "wait" } }));
+  await o.runtime.putIntent(
+    signIntent(ana, { id: NODE.ids.intent(), session, at: NODE.clock.now(), wish: { kind: "steer", text: "wait" } }),
+  );
   await o.runtime.resume(session).result;
   await expectListed(o, session);
   const [after] = await o.runtime.approvals.list();

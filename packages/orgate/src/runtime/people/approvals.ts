@@ -218,10 +218,20 @@ export function toGrantRequest(scope: GrantRequest["scope"], lifetime: string, a
 
 // orders to all sessions
 
-export type Acting = Readonly<{ place: Pick<OpenProjectStore, "keyring" | "orders">; gate: Pick<Gate, "decideFor">; person: Person }>;
+export type Acting = Readonly<{
+  place: Pick<OpenProjectStore, "keyring" | "orders">;
+  gate: Pick<Gate, "decideFor">;
+  person: Person;
+  /** Certifies the person's key in this project. Runs once the act is allowed: a refused person leaves nothing in the journal. */
+  certify?(): Promise<void>;
+}>;
 
 /** Throws unless the person's key is certified in this project. */
-export async function certifyActor({ place, person }: Pick<Acting, "place" | "person">, what: string): Promise<Principal> {
+export async function certifyActor(
+  { place, person, certify }: Pick<Acting, "place" | "person" | "certify">,
+  what: string,
+): Promise<Principal> {
+  await certify?.();
   const doubt = findPersonProblem(await place.keyring.refresh(), person);
   if (doubt !== null) throw notPermitted(person, what, doubt);
   return { kind: "user", id: person.name };

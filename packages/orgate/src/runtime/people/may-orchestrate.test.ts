@@ -17,7 +17,7 @@ import {
 import { afterEach, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
 import { sha256 } from "../../node/crypto.ts";
-import { desksOf } from "../../server/coordinator-tools.ts";
+import { findCoordinatorAgents } from "../../server/coordinator-tools.ts";
 import { createRuntime } from "../runtime.ts";
 import { listSubAgentRuns } from "../sub-agent-runs.ts";
 
@@ -110,5 +110,5 @@ test("S-18 whoever else speaks in a session that was opened at the machine is as
 });
 
 test("S-18 limited access speaks with no conductor: it would reach every agent", () => {
-  expect(desksOf(AGENTS, coordinatorTools())).toEqual(["coordinator", ORCHESTRATOR]);
+  expect(findCoordinatorAgents(AGENTS, coordinatorTools())).toEqual(["coordinator", ORCHESTRATOR]);
 });

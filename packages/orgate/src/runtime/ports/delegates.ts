@@ -16,7 +16,7 @@ import { sha256 } from "../../node/crypto.ts";
 export type Family = Pick<Ports["children"], "find" | "drive">;
 
 /** Facts and limits of an agent, for those that delegate to it. */
-export function delegatesOf(agents: ReadonlyMap<string, Agent>, gate: Gate, counters: Counters = tokenizers): Family["find"] {
+export function makeDelegateFinder(agents: ReadonlyMap<string, Agent>, gate: Gate, counters: Counters = tokenizers): Family["find"] {
   const known = new Map<string, Readonly<{ under: Gate["digest"]; delegate: ReturnType<Family["find"]> }>>();
   return (name) => {
     const found = known.get(name);

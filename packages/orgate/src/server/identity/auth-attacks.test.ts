@@ -4,7 +4,7 @@ import { frameText, OPERATION_NAMES, OPERATIONS, type OperationName } from "@org
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { coordinatorTools } from "../../coordinator/tools.ts";
 import { requesterName } from "../../identity/requester.ts";
-import { desksOf } from "../coordinator-tools.ts";
+import { findCoordinatorAgents } from "../coordinator-tools.ts";
 import { type Guarded, openGuarded, until } from "../fixtures/guarded.ts";
 import { latch } from "../fixtures/stand.ts";
 import { CSRF_HEADER, csrfToken } from "../http/auth-site.ts";
@@ -240,7 +240,7 @@ test("W-13 an agent through which the coordinator's tools are reached is not for
     agent("plain", [], ["clerk"]),
     agent("clerk", []),
   ];
-  expect([...desksOf(fleet, desk)].sort()).toEqual(["coordinator", "far", "lister", "near"]);
+  expect([...findCoordinatorAgents(fleet, desk)].sort()).toEqual(["coordinator", "far", "lister", "near"]);
 });
 
 test("G-13 a session that runs for an agent or for the system is not taken for that of a person of the same name", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { millis, type StreamId, sessionId } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { act } from "../../operations/access.ts";
-import { sightOf } from "../../operations/visibility.ts";
+import { makeVisibility } from "../../operations/visibility.ts";
 import { ALLOW, asking, type Door, HERE, openDoor, withKey } from "../fixtures/door.ts";
 import { findCrossSite } from "../http/auth-site.ts";
 import { openIdentity } from "./auth.ts";
@@ -41,7 +41,7 @@ test("W-24 of a session that is not there nobody is told anything", async () => 
   const caller = await identity.authenticate(withKey((await give()).token));
   if (isProblem(caller)) throw new Error(caller.detail);
   const stream: StreamId = sessionId("s_0mwhzo39iaaaaaaaaaaaaaaaa");
-  expect(await sightOf({ mayDo: () => null }, caller, async () => null)(stream)).toBe(false);
+  expect(await makeVisibility({ mayDo: () => null }, caller, async () => null)(stream)).toBe(false);
 });
 
 test("W-6 while it cannot be told whether access still counts, nothing is done", async () => {

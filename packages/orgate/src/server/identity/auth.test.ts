@@ -241,7 +241,7 @@ test("W-16 W-12 what an operator does through the server is signed as theirs; wi
   expect(caller.person.key.id).not.toBe(stand.ann.key.id);
   const { session } = await runtime.sessions.create({ agent: "clerk" });
   const wish = { kind: "follow-up", text: "look" } as const;
-  await runtime.wish(signIntent(caller.person, { id: intentId("i_1"), session, at: millis(Date.now()), wish }));
+  await runtime.putIntent(signIntent(caller.person, { id: intentId("i_1"), session, at: millis(Date.now()), wish }));
   await runtime.resume(session).result;
   const started = [];
   for await (const { event } of runtime.inspect.events(session)) if (event.kind === "turn.started") started.push(event.by);

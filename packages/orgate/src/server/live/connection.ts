@@ -25,7 +25,7 @@ import type { Caller } from "../../operations/access.ts";
 import { callOperation } from "../../operations/call-operation.ts";
 import type { OperationExecutor } from "../../operations/execute.ts";
 import { problemIn } from "../../operations/refusal.ts";
-import { sightOf } from "../../operations/visibility.ts";
+import { makeVisibility } from "../../operations/visibility.ts";
 import { createFrameLimit, type FrameLimits } from "../http/frame-limit.ts";
 import { WITH_FILES } from "../http/limits.ts";
 import type { CountRequest } from "../http/socket-connections.ts";
@@ -114,7 +114,7 @@ class SocketConnection implements Connection {
     this.over = promise;
     this.#finished = resolve;
     this.#subscriptions = new ConnectionSubscriptions({
-      follow: (wanted) => ports.fanout.follow({ ...wanted, sees: sightOf(ports.access, caller, ports.whose) }),
+      follow: (wanted) => ports.fanout.follow({ ...wanted, sees: makeVisibility(ports.access, caller, ports.whose) }),
       send: (text) => duplex.send(text),
       reply: (frame) => this.#reply(frame),
       fail: (about, error) => this.#fail(about, error),

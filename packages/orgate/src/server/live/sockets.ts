@@ -7,7 +7,7 @@ import type { OperationExecutor, OperationHandlers } from "../../operations/exec
 import { errorText, type Log } from "../../operations/logs.ts";
 import { openOwn } from "../../operations/open-session.ts";
 import type { OperationResult } from "../../operations/result.ts";
-import { sightOf } from "../../operations/visibility.ts";
+import { makeVisibility } from "../../operations/visibility.ts";
 import type { SocketProtocols } from "../http/socket-connections.ts";
 import type { Access } from "../identity/authentication.ts";
 import { type ChatPorts, openChat } from "./chat.ts";
@@ -47,7 +47,8 @@ export function openSockets(front: OperationContext, operations: OperationExecut
   const events = (to: Following, after: number | "now", caller: Caller): OperationResult => ({
     kind: "stream",
     mediaType: EVENT_STREAM,
-    write: (sink, gone) => streamEvents(fanout, { to, after, previews: true, sees: sightOf(access, caller, whose), signal: gone }, sink),
+    write: (sink, gone) =>
+      streamEvents(fanout, { to, after, previews: true, sees: makeVisibility(access, caller, whose), signal: gone }, sink),
   });
   const handlers: OperationHandlers = {
     follow: async ({ params, query, caller, connection }) =>

@@ -25,7 +25,7 @@ export async function streamEvents(fanout: Fanout, follow: Follow, sink: Sink, k
   try {
     for await (const told of fanout.follow(follow)) {
       isWriting = true;
-      await sink.write(eventOf(told));
+      await sink.write(toServerSentEvent(told));
       isWriting = false;
     }
   } catch (error) {
@@ -36,7 +36,7 @@ export async function streamEvents(fanout: Fanout, follow: Follow, sink: Sink, k
   }
 }
 
-export function eventOf(told: FanoutEntry): string {
+export function toServerSentEvent(told: FanoutEntry): string {
   switch (told.kind) {
     case "batch": {
       const { after, to, items } = told;

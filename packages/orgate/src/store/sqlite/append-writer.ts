@@ -10,13 +10,13 @@ import type {
   UnknownChanges,
 } from "@orgate/core/journal";
 import { type Epoch, type Fault, type IntentId, type SessionId, type StreamId, seq, type WriterId } from "@orgate/core/vocab";
+import { type ApprovalRequestWriter, questionWriter } from "./approval-requests.ts";
 import type { Blobs, NewBlob } from "./blobs.ts";
 import { type Claims, claimWriter } from "./claims.ts";
 import type { AppendCounts, CountWriter } from "./counts.ts";
 import type { DeadLetterWriter } from "./dead-letters.ts";
-import type { QuestionRows } from "./proof/question-proof.ts";
+import type { ApprovalRequestRows } from "./proof/approval-proof.ts";
 import type { Moves } from "./proof/sums.ts";
-import { type QuestionWriter, questionWriter } from "./questions.ts";
 import type { TrustedValueWriter } from "./trusted-values.ts";
 import { type UnknownWriter, unknownWriter } from "./unknowns.ts";
 
@@ -41,7 +41,7 @@ export type SealedAppend = Readonly<{
   known: readonly TrustedValueChange[];
   /** Null for a stream that is not a session's. `listed`: a column that lists filter by has changed. */
   summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
-  questions: QuestionRows;
+  questions: ApprovalRequestRows;
   unknowns: UnknownChanges;
   /** By how much that moves the sums over these tables (`sums.ts`). */
   moves: Moves;
@@ -64,7 +64,7 @@ export class AppendWriter {
   readonly #unknowns: UnknownWriter;
   readonly #db: DatabaseSync;
   /** Made late: a process that only puts intents may have no table of this form (`rebuildQuestions`). */
-  #questions: QuestionWriter | null = null;
+  #questions: ApprovalRequestWriter | null = null;
 
   constructor(db: DatabaseSync, tables: AppendTables) {
     this.#db = db;
@@ -150,7 +150,7 @@ export class AppendWriter {
     this.#tables.deadLetters.keep(s.session, a.deadLetters);
   }
 
-  #questionRows(): QuestionWriter {
+  #questionRows(): ApprovalRequestWriter {
     this.#questions ??= questionWriter(this.#db);
     return this.#questions;
   }

@@ -13,7 +13,7 @@ import {
 } from "@orgate/core/journal";
 import { type Fault, FaultError, isSessionStream, type RecentCounts, type SessionId, streamId } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
-import { type CountKeys, type CountLedger, type CountProof, KEPT_SLOT, slotOf } from "./proof/count-proof.ts";
+import { type CountKeys, type CountLedger, type CountProof, KEPT_SLOT, toCountSlot } from "./proof/count-proof.ts";
 import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
 const TABLES = {
@@ -46,7 +46,7 @@ export function countReader(
   return (sought) =>
     snapshot(() => {
       const { name, agent, value, hour, day, not } = sought;
-      const slot = slotOf(sought);
+      const slot = toCountSlot(sought);
       proof?.checkSlot(slot);
       if (Number(since.get(name)?.since ?? 0) > day) return { hour: Number.NaN, day: Number.NaN }; // swept by whoever had another time
       const row = sum.get(hour, slot, name, agent, value, day, not);
@@ -84,7 +84,7 @@ function countRows(db: DatabaseSync, keys: CountKeys, ledger: CountLedger) {
   return {
     keep,
     add({ name, agent, value, by, at }: Count, owner: string): void {
-      const slot = slotOf({ name, agent, value });
+      const slot = toCountSlot({ name, agent, value });
       const bucket = toBucket(at);
       const before = row.get(slot, name, agent, value, bucket, owner)?.n;
       const n = Number(before ?? 0) + by;

@@ -21,16 +21,16 @@ import {
   TRUSTED_VALUES,
   type WriterId,
 } from "@orgate/core/vocab";
+import { type ApprovalRequestReader, questionReader, rebuildQuestions } from "./approval-requests.ts";
 import { externalReader, rebuildClaims } from "./claims.ts";
 import { assertProved, countReader, listSessionsToCount, rebuildCounts } from "./counts.ts";
 import { type DeadLetterReader, deadLetterReader, rebuildDeadLetters } from "./dead-letters.ts";
 import { alteredEntries } from "./proof/altered.ts";
+import { type ApprovalProof, openQuestionProof, questionMacs } from "./proof/approval-proof.ts";
 import { type CountProof, countKeys, openCountProof } from "./proof/count-proof.ts";
-import { openQuestionProof, type QuestionProof, questionMacs } from "./proof/question-proof.ts";
 import { type Seals, UNPROVED } from "./proof/seals.ts";
 import { openSealedSums, type SealedSums } from "./proof/sums.ts";
 import { type Chunk, ProvedEntries } from "./proved-entries.ts";
-import { type QuestionReader, questionReader, rebuildQuestions } from "./questions.ts";
 import { CHUNK, type HoldRow, JournalRows, type StoredPlace, type StreamRow, toSummary } from "./rows.ts";
 import type { DatabasePaths } from "./schema.ts";
 import { tailReader } from "./tail.ts";
@@ -55,7 +55,7 @@ export type SqliteReader = Readonly<{
   /** In the order in which it became durable, fewer than asked for when there is much. */
   tail(after: Position, most: number): readonly WrittenEntry[];
   position(): Position;
-  questions: QuestionReader;
+  questions: ApprovalRequestReader;
   unknowns: UnknownReader;
   counted(sought: CountQuery): RecentCounts;
   /** Throws `entry-bad` unless all entries that will be counted, when these names are kept, are proved. */
@@ -71,7 +71,7 @@ export type SqliteReader = Readonly<{
   seals: Seals;
   sealedSums: SealedSums;
   /** Null without the project's key. */
-  questionProof: QuestionProof | null;
+  questionProof: ApprovalProof | null;
   countProof: Pick<CountProof, "check" | "partOf"> | null;
 }>;
 /** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */

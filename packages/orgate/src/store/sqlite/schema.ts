@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
 import { errorMessage, FaultError } from "@orgate/core/vocab";
+import { QUESTIONS_SCHEMA } from "./approval-requests.ts";
 import { CLAIMS_SCHEMA } from "./claims.ts";
 import { COUNTS_SCHEMA, upgradeCounts } from "./counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
-import { QUESTIONS_SCHEMA } from "./questions.ts";
 import { TRUSTED_VALUES_SCHEMA } from "./trusted-values.ts";
 import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Events as lines for people: `orgate run` while they happen, `orgate sessions show` afterwards. Pure, and the same words in both.
  *
- * V-3 every event has its line: what was decided and by which policies, what was done and what became of it, who holds the session.
+ * V-3 every event has its line: the decision and its policies, the call and its outcome, the session's holder.
  */
 import { type Entry, type EventKind, isEventKind } from "@orgate/core/vocab";
 import { CALL_LINES } from "./call-lines.ts";

@@ -1,15 +1,15 @@
 /** Agents: what they are, what they do, running them. */
 import * as z from "zod";
-import { as, defineOperations, ofAgent, paged, pageOf, UI_STREAM } from "../operation.ts";
+import { as, defineOperations, ofAgent, pageQuery, pageSchema, UI_STREAM } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { agentDetail, agentStatus, agentView, turnView } from "../views.ts";
 import { agentWords } from "../words/agents.ts";
 
 export const agentOperations = defineOperations(agentWords, {
-  agents: { query: z.strictObject(paged), answers: as(pageOf(agentView)) },
+  agents: { query: z.strictObject(pageQuery), answers: as(pageSchema(agentView)) },
   agent: { params: ofAgent, answers: as(agentDetail) },
   agentStatus: { params: ofAgent, answers: as(agentStatus) },
-  agentHistory: { params: ofAgent, query: z.strictObject(paged), answers: as(pageOf(turnView)) },
+  agentHistory: { params: ofAgent, query: z.strictObject(pageQuery), answers: as(pageSchema(turnView)) },
   execute: {
     params: ofAgent,
     body: z.strictObject({

@@ -2,7 +2,7 @@
 
 import type { ScheduleSpec } from "@orgate/core/vocab";
 import * as z from "zod";
-import { as, because, defineOperations, paged, pageOf } from "../operation.ts";
+import { as, because, defineOperations, pageQuery, pageSchema } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { scheduleWords } from "../words/schedules.ts";
 
@@ -63,7 +63,7 @@ const happened = z.strictObject({ seq: z.number(), at: s.millisSchema, event: s.
 export const scheduleOperations = defineOperations(scheduleWords, {
   schedules: {
     query: z.strictObject({
-      ...paged,
+      ...pageQuery,
       agent: s.name.exactOptional(),
       state: z.enum(states).exactOptional(),
       /** In its name. */
@@ -71,7 +71,7 @@ export const scheduleOperations = defineOperations(scheduleWords, {
       /** `need`: those that have stopped, and those that fail, before the others. `due`: those that are due next first. */
       order: z.enum(["name", "need", "due"]).default("name"),
     }),
-    answers: as(pageOf(scheduleView)),
+    answers: as(pageSchema(scheduleView)),
   },
   schedule: { params: ofSchedule, answers: as(scheduleView) },
   addSchedule: {
@@ -100,7 +100,7 @@ export const scheduleOperations = defineOperations(scheduleWords, {
     body: z.strictObject({ dueAt: s.millisSchema.exactOptional() }),
     answers: as(z.strictObject({ schedule: scheduleName, session: s.sessionIdSchema })),
   },
-  scheduleHistory: { params: ofSchedule, query: z.strictObject(paged), answers: as(pageOf(happened)) },
+  scheduleHistory: { params: ofSchedule, query: z.strictObject(pageQuery), answers: as(pageSchema(happened)) },
   scheduleNext: {
     params: ofSchedule,
     query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).default(5) }),

@@ -1,6 +1,6 @@
 /** Sessions: opening, following, speaking in them. */
 import * as z from "zod";
-import { as, because, defineOperations, EVENTS, ofSession, paged, pageOf, said, whole } from "../operation.ts";
+import { as, because, defineOperations, EVENTS, messageFields, ofSession, pageQuery, pageSchema, whole } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { turnView } from "../views.ts";
 import { sessionWords } from "../words/sessions.ts";
@@ -8,13 +8,13 @@ import { sessionWords } from "../words/sessions.ts";
 export const sessionOperations = defineOperations(sessionWords, {
   sessions: {
     query: z.strictObject({
-      ...paged,
+      ...pageQuery,
       state: z.enum(["idle", "running", "waiting", "closed"]).exactOptional(),
       agent: s.name.exactOptional(),
       /** Words: only sessions whose title, ids, agent, person, or one of the newest inputs and answers has all of them. */
       text: z.string().trim().min(1).max(200).exactOptional(),
     }),
-    answers: as(pageOf(s.listedSession)),
+    answers: as(pageSchema(s.listedSession)),
   },
   openSession: {
     body: z.strictObject({
@@ -27,12 +27,12 @@ export const sessionOperations = defineOperations(sessionWords, {
   session: { params: ofSession, answers: as(s.listedSession) },
   events: {
     params: ofSession,
-    query: z.strictObject({ after: whole.default(0), limit: paged.limit }),
+    query: z.strictObject({ after: whole.default(0), limit: pageQuery.limit }),
     answers: as(z.strictObject({ entries: z.array(s.entry).readonly(), next: s.countSchema.nullable() }).readonly()),
   },
-  turns: { params: ofSession, query: z.strictObject(paged), answers: as(pageOf(turnView)) },
-  say: { params: ofSession, body: z.strictObject(said), answers: as(s.became) },
-  steer: { params: ofSession, body: z.strictObject(said), answers: as(s.became) },
+  turns: { params: ofSession, query: z.strictObject(pageQuery), answers: as(pageSchema(turnView)) },
+  say: { params: ofSession, body: z.strictObject(messageFields), answers: as(s.became) },
+  steer: { params: ofSession, body: z.strictObject(messageFields), answers: as(s.became) },
   cancel: { params: ofSession, body: because.extend({ all: z.boolean().default(false) }), answers: as(s.became) },
   clear: { params: ofSession, body: z.strictObject({}), answers: as(s.became) },
   compact: {

@@ -1,6 +1,6 @@
 /** Operations on webhooks: where other systems deliver, and with what result. */
 import * as z from "zod";
-import { as, defineOperations, paged, pageOf } from "../operation.ts";
+import { as, defineOperations, pageQuery, pageSchema } from "../operation.ts";
 import * as s from "../shapes.ts";
 import { webhookWords } from "../words/webhooks.ts";
 
@@ -49,7 +49,7 @@ export const deliveryView = z
   .readonly();
 
 export const webhookOperations = defineOperations(webhookWords, {
-  webhooks: { query: z.strictObject(paged), answers: as(pageOf(webhookView)) },
+  webhooks: { query: z.strictObject(pageQuery), answers: as(pageSchema(webhookView)) },
   deliveries: {
     params: z.strictObject({ agent: s.name, webhook: s.name }),
     query: z.strictObject({ limit: z.coerce.number().int().min(1).max(100).default(20) }),

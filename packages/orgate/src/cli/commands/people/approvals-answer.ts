@@ -2,7 +2,7 @@
  * Answers to questions.
  *
  * Q-5 an answer is bound to the question's id and to the digest of the action that was shown; a policy decides who may give it, here
- *     before it is sent and again by whoever holds the session.
+ *     before it is sent and again by the session's holder.
  * Q-11 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
 import { type Answer, coverageText, isRefusal, type JsonObject, readJson, toAnswerAct, toCanonicalJson } from "@orgate/core";

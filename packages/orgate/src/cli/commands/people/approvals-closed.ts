@@ -45,7 +45,7 @@ function closedIn(
   return { approval, session, agent, state: request.state, says: settled.says, answeredAt: settled.at, request };
 }
 
-/** None of a session that was erased in part: what is left does not tell what became of it. */
+/** None of a session that was erased in part: the rest does not show its result. */
 async function entriesOf({ journal }: ReadOnlyStore, session: SessionId): Promise<readonly Entry[]> {
   try {
     return await readAllEntries(journal, session);

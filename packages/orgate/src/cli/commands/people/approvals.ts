@@ -48,7 +48,7 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   return { kind: "closed", ...closed };
 }
 
-/** For an answer: one that is not open any more is refused with what became of it. */
+/** For an answer: a closed request is refused with its result. */
 export async function questionOf(look: ReadOnlyStore, given: Given): Promise<ApprovalRequestView> {
   const found = await requestOf(look, given);
   if (found.kind === "closed") throw answeredAlready(found);

@@ -1,9 +1,9 @@
 /**
  * The kill switch.
  *
- * Q-16 a halt is journalled before anybody is told of it, and says what it reached: which sessions were at work, and what became of them.
+ * Q-16 a halt is journalled before it is announced, and reports its reach: which sessions were at work, and how they ended.
  *     A name that the project does not have is refused (Q-15), unless `--anyway` says that it is meant. A project whose policies or agents do not load can be halted
- *     by whoever is certified in it, and is told that nothing was decided; to let it go on takes policies.
+ *     by any certified person, and the output says that no policy decided; to lift it takes policies.
  */
 
 import { setTimeout as pause } from "node:timers/promises";
@@ -66,7 +66,7 @@ async function deskIn(given: Given): Promise<Opened<CommandProject>> {
 
 type DeskOrNot = Readonly<{ desk: CommandProject; undecided: null } | { desk: null; undecided: string }>;
 
-/** The kill switch must work when the project does not: what keeps it from being decided is told, and keeps nobody from halting. */
+/** The kill switch must work when the project does not: a reason why no policy can decide is printed, and keeps nobody from halting. */
 async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
   const config = configIfAny(given);
   if ("undecided" in config) return { desk: { desk: null, undecided: config.undecided }, config, gate: null };
@@ -182,7 +182,7 @@ async function atWork({ store }: OpenProjectStore, scope: string): Promise<reado
 
 /**
  * A halt of all or of an agent ends their turns, which is waited for; a tool's ends its calls, and they go on.
- * What had ended by the time anybody looked is known from the journal: it says which turns were halted since.
+ * A turn that ended before anybody looked is found in the journal, which says which turns were halted since.
  */
 async function whatBecame(place: OpenProjectStore, scope: string, before: Position): Promise<readonly Reached[]> {
   const { journal } = place.store;

@@ -72,7 +72,7 @@ function wish(given: Given, screen: Screen, wanted: IntentBody): Promise<number>
   });
 }
 
-/** Q-22 Where the project does not load here, whoever holds the session decides by the policies in force there. */
+/** Q-22 Where the project does not load here, the session's holder decides by the policies in force there. */
 async function gateHere(given: Given, look: ReadOnlyStore, config: Config, session: SessionId): Promise<Pick<Gate, "decideFor"> | null> {
   try {
     return (await deskOf(config, given.env)).gate;
@@ -88,11 +88,11 @@ export type Addressee = Readonly<{
   session: Intent["session"];
   agent: string;
   person: Person;
-  /** Says what is about to be sent, once nothing speaks against sending it. */
+  /** Prints the intent, once no reason against sending it was found. */
   announce?(): void;
 }>;
 
-/** Signed, delivered, and told what became of it. */
+/** Signs and delivers the intent, and reports its result. */
 export async function sendWish(given: Given, screen: Screen, to: Addressee, wanted: IntentBody): Promise<number> {
   return tellSent(given, screen, to.look, { sent: await deliverWish(given, screen, to, wanted) });
 }
@@ -112,7 +112,7 @@ export async function deliverWish(
   const before = await look.journal.session(session);
   const runnable = async () => {
     const desk = await deskOf(config, given.env);
-    if (!canEndWithoutAgent(wanted)) requireRunnable(desk, given.env, { name: agent, session });
+    if (!canEndWithoutAgent(wanted)) await requireRunnable(desk, given.env, { name: agent, session });
     return desk;
   };
   if (look.holder(session) === null) await runnable(); // Q-24 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
@@ -134,7 +134,7 @@ export async function deliverWish(
   return { entry, intent, drove: hasTurn && isOurs ? drove : null }; // the result of a turn long ended, or that another process drove, is no answer to this
 }
 
-/** True when somebody took the session after this entry: then whoever had it before wrote the entry, and not the one who took it up because of it. */
+/** True when somebody took the session after this entry: then the earlier holder wrote the entry, and not the one who took it up because of it. */
 export async function wasHeldAfter(journal: Pick<ReadOnlyStore["journal"], "read">, session: SessionId, entry: Seq): Promise<boolean> {
   for await (const { event } of eachEntry(journal, session, entry)) if (event.kind === "hold.taken") return true;
   return false;
@@ -167,7 +167,6 @@ export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, { se
   return entry === null ? EXIT.waiting : EXIT.success;
 }
 
-/** What it became, for people. */
 export function becameLines({ entry, intent: { id, session } }: SentIntent): readonly string[] {
   if (entry === null) return [`sent as ${id}, and not taken yet: whoever holds ${session} will`];
   return createNarrator()(entry).map(({ text }) => `entry ${entry.seq} of ${session}: ${text}`);

@@ -1,4 +1,4 @@
-/** What a session has been labelled with. To take a label off is a person's own act: signed, gated here and by whoever holds the session (G-33). */
+/** Labels of a session. To remove one is a person's own act: signed, and gated here and by the session's holder (G-33). */
 import { label, readState } from "@orgate/core";
 import { EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";

@@ -1,8 +1,8 @@
 /**
- * What became of a call that nobody could tell of.
+ * The real outcome of a call whose outcome was unknown.
  *
  * Q-20 a call is named SESSION/CALL, or by its id alone where that means one open unknown; the person's word is signed, gated as `resolve`
- *     here and by whoever holds the session, and told to the agent. It exits 0 only when the call is settled: a tool that could not tell,
+ *     here and by the session's holder, and shown to the agent. It exits 0 only when the call is settled: a tool that could not tell,
  *     or that the gate or a halt did not let be asked, leaves it open.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -60,7 +60,7 @@ export const resolve: RunCommand = (given, screen) =>
 const PATIENCE_MS = 10_000;
 const LOOK_EVERY_MS = 50;
 
-/** Whoever holds the session takes the wish first and asks the tool afterwards, which is waited for. */
+/** The session's holder takes the intent first and asks the tool afterwards, which is waited for. */
 async function whatIsLeft(
   { journal }: ReadOnlyStore,
   session: SessionId,

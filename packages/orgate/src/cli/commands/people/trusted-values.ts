@@ -33,7 +33,7 @@ export const listTrustedValues: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-/** What a set may be called: a value in any other is looked up by no tool, and would make nothing trusted. */
+/** The sets that tools read: a value in any other set would make nothing trusted. */
 const USUAL = ["payees", "people", "domains", "paths"];
 const setsOf = (agents: readonly Agent[]): readonly string[] => {
   const tools = agents.flatMap(listAgentTools);

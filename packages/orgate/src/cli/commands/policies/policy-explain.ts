@@ -1,4 +1,4 @@
-/** What would be decided, what was decided, and why. */
+/** Explains decisions: the recorded one, today's, and the policies behind each. */
 
 import type { Action, Decision, Facts, Verdict } from "@orgate/core";
 import type { Explanation, LoadedPolicy } from "@orgate/core/gate";

@@ -16,7 +16,7 @@ import { createRuntime } from "../../../runtime/runtime.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
-import { connectDesk, DESK_SURFACES, desksOf } from "../../../server/coordinator-tools.ts";
+import { connectDesk, DESK_SURFACES, findCoordinatorAgents } from "../../../server/coordinator-tools.ts";
 import { identityHandlers, sitePages } from "../../../server/http/site.ts";
 import { type Identity, openIdentity } from "../../../server/identity/auth.ts";
 import type { Access } from "../../../server/identity/authentication.ts";
@@ -67,7 +67,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   try {
     await certified(given, screen, runtime.place, person);
     const { directory } = config.journal;
-    const desks = desksOf(agents, project.coordinator);
+    const desks = findCoordinatorAgents(agents, project.coordinator);
     const chatKeys = config.server.chatKeysInUrl ? { chatKeyUsed: (user: string) => log("warn", "chat-key.used", { user }) } : {};
     const identity = await openIdentity({
       place: runtime.place,

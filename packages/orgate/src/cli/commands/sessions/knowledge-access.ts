@@ -47,10 +47,9 @@ export async function editKnowledge<T>(
   const { gate, agents } = await deskOf(config, given.env);
   mustHaveAgent(agents, given.text("agent"));
   const person = personOf(given, screen);
-  return writingProject(config, async (place: OpenProjectStore) => {
-    await certified(given, screen, place, person);
-    return work({ place, gate, person, now: NODE.clock.now }, config);
-  });
+  return writingProject(config, (place: OpenProjectStore) =>
+    work({ place, gate, person, now: NODE.clock.now, certify: () => certified(given, screen, place, person) }, config),
+  );
 }
 
 /** An item for an agent that does not exist would never be recalled. */

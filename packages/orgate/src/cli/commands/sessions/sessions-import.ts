@@ -5,14 +5,14 @@ import { type Entry, FaultError, fold, isFault, toHistory } from "@orgate/core";
 import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal";
 import { errorMessage } from "@orgate/core/vocab";
 import { count, EXIT, nextCommand, type RunCommand, visible } from "@orgate/shell/terminal";
-import type { SaidInput } from "../../../files/file-input.ts";
+import type { HistoryInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { PROOF_PORTS } from "../../../store/open-read-only.ts";
 import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
 import { withRuntime } from "./run.ts";
 
-type Conversation = Readonly<{ history: readonly SaidInput[]; labels: readonly string[] }>;
+type Conversation = Readonly<{ history: readonly HistoryInput[]; labels: readonly string[] }>;
 
 const MAX_BYTES = 512 * 1024 * 1024; // what a message may have is checked by whoever opens the session
 

@@ -13,7 +13,7 @@ import { assertSealed, type SealedSums } from "./sums.ts";
 const SLOTS = 64;
 /** The slot of the names that are kept. */
 export const KEPT_SLOT = "kept";
-export const slotOf = ({ name, agent, value }: Readonly<{ name: string; agent: string; value: string }>): string =>
+export const toCountSlot = ({ name, agent, value }: Readonly<{ name: string; agent: string; value: string }>): string =>
   String(Number.parseInt(hash("sha256", `${name}\n${agent}\n${value}`, "hex").slice(0, 4), 16) % SLOTS);
 
 /** A row of `counts` or of `kept_counts`, as an array of its columns. */

@@ -2,7 +2,13 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { type ApprovalPage, type ListedApproval, NO_PENDING_APPROVALS, type PendingApprovals } from "@orgate/core/journal";
 import { type ApprovalId, type SessionId, sessionId } from "@orgate/core/vocab";
-import { type QuestionMacs, type QuestionProof, type QuestionRow, type QuestionRows, questionIn } from "./proof/question-proof.ts";
+import {
+  type ApprovalMacs,
+  type ApprovalProof,
+  type ApprovalRequestRow,
+  type ApprovalRequestRows,
+  questionIn,
+} from "./proof/approval-proof.ts";
 import { hasTable, makeOnce } from "./side-table.ts";
 
 /** Positions are never reused: a reader that follows the list asks for those after the last it saw. */
@@ -21,7 +27,7 @@ export const QUESTIONS_SQL = Object.freeze({
   ofSession: "SELECT * FROM questions WHERE session = ?",
 });
 
-export type QuestionReader = Readonly<{
+export type ApprovalRequestReader = Readonly<{
   page(page: ApprovalPage): readonly ListedApproval[];
   byId(approval: ApprovalId): readonly ListedApproval[];
   ofSession(session: SessionId): PendingApprovals;
@@ -31,7 +37,7 @@ export type QuestionReader = Readonly<{
 const MOST_WALKS = 1_000;
 
 /** `snapshot` runs statements at one moment of the database. Without a proof (no project keys), rows are believed. */
-export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) => T, proof: QuestionProof | null): QuestionReader {
+export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) => T, proof: ApprovalProof | null): ApprovalRequestReader {
   const [page, byId, ofSession] = [db.prepare(QUESTIONS_SQL.page), db.prepare(QUESTIONS_SQL.byId), db.prepare(QUESTIONS_SQL.ofSession)];
   const genuine = (rows: Record<string, SQLOutputValue>[]) => (proof === null ? rows : rows.filter(proof.isGenuine));
   /** Positions of readers who started at the list's beginning: at its end it must be whole. Readers who only follow new rows are not among them. */
@@ -75,10 +81,13 @@ export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) =>
   };
 }
 
-export type QuestionWriter = Readonly<{ keep(session: SessionId, changes: QuestionRows): void; forget(session: SessionId): void }>;
+export type ApprovalRequestWriter = Readonly<{
+  keep(session: SessionId, changes: ApprovalRequestRows): void;
+  forget(session: SessionId): void;
+}>;
 
 /** Inside the writer's transaction. */
-export function questionWriter(db: DatabaseSync): QuestionWriter {
+export function questionWriter(db: DatabaseSync): ApprovalRequestWriter {
   const put = db.prepare(
     `INSERT INTO questions (session, approval, question, mac) VALUES (?, ?, ?, ?)
      ON CONFLICT (session, approval) DO UPDATE SET question = excluded.question, mac = excluded.mac`,
@@ -98,7 +107,7 @@ export function questionWriter(db: DatabaseSync): QuestionWriter {
  * Makes the table where there is none, and its keyed hashes where it has none, from the sessions whose turn is not over. `waiting` reads what is proved; a
  * session that cannot be read is named when it is taken up. Without the key no hash can be made: a process with the key does so.
  */
-export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => PendingApprovals): void {
+export function rebuildQuestions(db: DatabaseSync, macs: ApprovalMacs | null, waiting: (session: SessionId) => PendingApprovals): void {
   const hasMacs = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('questions') WHERE name = 'mac'").get() !== undefined;
   makeOnce(
     db,
@@ -112,9 +121,9 @@ export function rebuildQuestions(db: DatabaseSync, macs: QuestionMacs | null, wa
 }
 
 /** Rows that are there keep their places; those that no session waits for go. */
-function refill(db: DatabaseSync, macs: QuestionMacs | null, waiting: (session: SessionId) => PendingApprovals): void {
+function refill(db: DatabaseSync, macs: ApprovalMacs | null, waiting: (session: SessionId) => PendingApprovals): void {
   const names = db.prepare("SELECT session FROM sessions WHERE state IN ('waiting', 'running') UNION SELECT session FROM questions").all();
-  const toRow = (q: Parameters<QuestionMacs["toRow"]>[0]): QuestionRow =>
+  const toRow = (q: Parameters<ApprovalMacs["toRow"]>[0]): ApprovalRequestRow =>
     macs?.toRow(q) ?? { approval: q.approval, question: JSON.stringify(q), mac: "" };
   const there = db.prepare("SELECT approval FROM questions WHERE session = ?");
   const add = db.prepare("INSERT OR IGNORE INTO questions (session, approval, question) VALUES (?, ?, ?)");

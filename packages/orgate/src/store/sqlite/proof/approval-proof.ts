@@ -12,27 +12,27 @@ import type { Alarms } from "./alarms.ts";
 import { assertSealed, type SealedSums, toSum } from "./sums.ts";
 
 /** A row to be written: the text and its keyed hash. */
-export type QuestionRow = Readonly<{ approval: ApprovalId; question: string; mac: string }>;
-export type QuestionRows = Readonly<{ gone: readonly ApprovalId[]; put: readonly QuestionRow[] }>;
-export const NO_QUESTION_ROWS: QuestionRows = Object.freeze({ gone: [], put: [] });
+export type ApprovalRequestRow = Readonly<{ approval: ApprovalId; question: string; mac: string }>;
+export type ApprovalRequestRows = Readonly<{ gone: readonly ApprovalId[]; put: readonly ApprovalRequestRow[] }>;
+export const NO_QUESTION_ROWS: ApprovalRequestRows = Object.freeze({ gone: [], put: [] });
 
-export type QuestionMacs = Readonly<{
-  toRow(question: PendingApproval): QuestionRow;
+export type ApprovalMacs = Readonly<{
+  toRow(question: PendingApproval): ApprovalRequestRow;
   isGenuine(row: Record<string, SQLOutputValue>): boolean;
   /** The rows to write when one set of requests of a session becomes another, and by how much that moves the sum over the table. */
-  change(before: PendingApprovals, after: PendingApprovals): Readonly<{ rows: QuestionRows; moves: bigint }>;
+  change(before: PendingApprovals, after: PendingApprovals): Readonly<{ rows: ApprovalRequestRows; moves: bigint }>;
 }>;
 
-export function questionMacs(key: string | Uint8Array): QuestionMacs {
+export function questionMacs(key: string | Uint8Array): ApprovalMacs {
   const macOf = (session: string, approval: string, text: string): string =>
     createHmac("sha256", key)
       .update(`orgate-question-1\n${JSON.stringify([session, approval, text])}`)
       .digest("hex");
-  function toRow(q: PendingApproval): QuestionRow {
+  function toRow(q: PendingApproval): ApprovalRequestRow {
     const question = toCanonicalJson(q as unknown as Json);
     return { approval: q.approval, question, mac: macOf(q.session, q.approval, question) };
   }
-  const sumOf = (rows: readonly QuestionRow[]): bigint => rows.reduce((sum, { mac }) => sum + toSum(mac), 0n);
+  const sumOf = (rows: readonly ApprovalRequestRow[]): bigint => rows.reduce((sum, { mac }) => sum + toSum(mac), 0n);
   return {
     toRow,
     isGenuine: ({ session, approval, question, mac }) => mac === macOf(String(session), String(approval), String(question)),
@@ -45,7 +45,7 @@ export function questionMacs(key: string | Uint8Array): QuestionMacs {
   };
 }
 
-export type QuestionProof = Readonly<{
+export type ApprovalProof = Readonly<{
   /** Throws, and raises an alarm, for a row that this project did not write; false when an operator has acknowledged it: it is not shown. */
   isGenuine(row: Record<string, SQLOutputValue>): boolean;
   /** Throws, and raises an alarm, unless these are all the rows that were sealed. */
@@ -55,9 +55,9 @@ export type QuestionProof = Readonly<{
   sum(): bigint;
 }>;
 
-type Needs = Readonly<{ db: DatabaseSync; macs: QuestionMacs; sealed: SealedSums; alarms: Pick<Alarms, "raise"> }>;
+type Needs = Readonly<{ db: DatabaseSync; macs: ApprovalMacs; sealed: SealedSums; alarms: Pick<Alarms, "raise"> }>;
 
-export function openQuestionProof({ db, macs, sealed, alarms }: Needs): QuestionProof {
+export function openQuestionProof({ db, macs, sealed, alarms }: Needs): ApprovalProof {
   const all = db.prepare("SELECT mac FROM questions");
   const version = db.prepare("PRAGMA data_version");
   let checked = -1;
