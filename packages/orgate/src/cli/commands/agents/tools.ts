@@ -20,11 +20,12 @@ import type { Head } from "@orgate/core/journal";
 import type { Screen } from "@orgate/shell/terminal";
 import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Contract } from "@orgate/toolclad";
-import { type FileProblem, type ManifestFile, readManifest } from "@orgate/toolclad";
+import { type ManifestFile, readManifest } from "@orgate/toolclad";
 import { operatorModel } from "../../../models/operator-model.ts";
-import { loadManifests, loadProject } from "../../../project/load.ts";
+import type { BrokenTool } from "../../../project/formats/format.ts";
+import { loadProject } from "../../../project/load.ts";
 import { diskManifests } from "../../../project/manifest-source.ts";
-import { problemFault } from "../../../project/project-manifests.ts";
+import { loadManifests, problemFault } from "../../../project/project-manifests.ts";
 import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/starters.ts";
 import { notePrograms } from "../project/programs-note.ts";
@@ -51,7 +52,7 @@ const listedTool = (tool: Tool, from: string, agents: readonly Agent[]): Listed 
   problem: null,
 });
 
-const brokenTool = (name: string, { file, line, column, detail }: FileProblem, root: string, agents: readonly Agent[]): Listed => ({
+const brokenTool = (name: string, { file, line, column, detail }: BrokenTool, root: string, agents: readonly Agent[]): Listed => ({
   name,
   from: relative(root, file),
   risk: "",
@@ -63,15 +64,14 @@ const brokenTool = (name: string, { file, line, column, detail }: FileProblem, r
 
 export const listTools: RunCommand = async (given, screen) => {
   const config = projectOf(given);
-  const { agents: loaded } = await loadProject(config, { env: given.env });
+  const { agents: loaded, tools: written, broken } = await loadProject(config, { env: given.env });
   const agents = loaded.map(({ agent }) => agent);
-  const { tools: manifests, broken } = loadManifests(config, given.env, null);
   const rest = agents
     .flatMap((agent) => agent.tools)
-    .filter((tool, i, all) => !manifests.has(tool.name) && !broken.has(tool.name) && all.findIndex((t) => t.name === tool.name) === i);
+    .filter((tool, i, all) => !written.has(tool.name) && !broken.has(tool.name) && all.findIndex((t) => t.name === tool.name) === i);
   const rows = [
     ...[...broken].map(([name, problem]) => brokenTool(name, problem, config.root, agents)),
-    ...[...manifests.values()].map(({ tool, manifest }) => listedTool(tool, manifest.shown, agents)),
+    ...[...written.values()].map(({ tool, file }) => listedTool(tool, relative(config.root, file), agents)),
     ...rest.map((tool) => listedTool(tool, tool.server === null ? "code" : `mcp:${tool.server}`, agents)),
   ].sort((a, b) => (a.name < b.name ? -1 : 1));
   if (given.json) screen.line(JSON.stringify(rows));

@@ -112,7 +112,7 @@ export async function deliverWish(
   const before = await look.journal.session(session);
   const runnable = async () => {
     const desk = await deskOf(config, given.env);
-    if (!canEndWithoutAgent(wanted)) requireRunnable(desk, given.env, { name: agent, session });
+    if (!canEndWithoutAgent(wanted)) await requireRunnable(desk, given.env, { name: agent, session });
     return desk;
   };
   if (look.holder(session) === null) await runnable(); // Q-24 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed

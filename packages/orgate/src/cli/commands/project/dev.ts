@@ -5,7 +5,7 @@
  *     Turns in progress finish or are parked, and go on in the new process, as at any restart.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { join, posix } from "node:path";
+import { join, matchesGlob, posix } from "node:path";
 import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { type FolderWatch, watchFolder } from "../../../files/folder-watch.ts";
@@ -99,8 +99,9 @@ type Watched = Readonly<{ place: string; only: ((name: string) => boolean) | nul
 /** A folder with all that is below it, except the project's own: there it is known files and modules, and not what a tool writes. */
 export function watchedPlaces(config: Config): readonly Watched[] {
   const { root } = config;
-  const own = (name: string): boolean => OWN.has(name) || MODULE.test(name);
-  const folders = [...config.agents, ...config.tools].map(folderOf).filter((folder) => folder !== "");
+  const patterns = [...config.agents, ...config.tools, ...(config.ports === null ? [] : [config.ports])];
+  const own = (name: string): boolean => OWN.has(name) || MODULE.test(name) || patterns.some((pattern) => matchesGlob(name, pattern));
+  const folders = patterns.map(folderOf).filter((folder) => folder !== "");
   const whole = new Set([...folders.map((folder) => join(root, folder)), ...listSkillPlaces(config)]);
   return [{ place: root, only: own }, ...[...whole].map((place) => ({ place, only: null }))];
 }

@@ -31,7 +31,7 @@ export const orchestrating =
     if (said === null) throw usage("--input is missing", `orgate ${kind} A B --input "…"`);
     const plan = planOf(kind, given, await causeText(said, "the task", screen));
     for (const member of new Set(plan.members)) {
-      requireRunnable(desk, given.env, { name: member });
+      await requireRunnable(desk, given.env, { name: member });
       mustBeConducted(conductor, member);
     }
     const person = personOf(given, screen);

@@ -56,7 +56,7 @@ export const run: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
   const desk = await deskOf(projectOf(given), given.env, name);
   const model = modelOf(given);
-  requireRunnable(desk, given.env, { name, model });
+  await requireRunnable(desk, given.env, { name, model });
   const said = given.text("input");
   if (said === null) throw usageFault("--input is missing", `orgate run ${name} --input "…"; \`orgate run --help\` shows all options`);
   const input = await causeText(said, "the input", screen);
@@ -340,7 +340,11 @@ export function adviseOnTrust(given: Given, screen: Screen, { agents }: CommandP
 }
 
 /** Throws unless the agent is there and has its skills and its model (or `model` in place of its own): before anything is said or opened. */
-export function requireRunnable({ agents, config }: CommandProject, env: Given["env"], { name, model = null, session }: NamedAgent): void {
+export async function requireRunnable(
+  { agents, config }: CommandProject,
+  env: Given["env"],
+  { name, model = null, session }: NamedAgent,
+): Promise<void> {
   const found = agents.find((agent) => agent.name === name);
   if (found === undefined)
     throw new FaultError({
@@ -350,5 +354,6 @@ export function requireRunnable({ agents, config }: CommandProject, env: Given["
       ...(session === undefined ? {} : { session }),
     });
   assertAgentComplete(found);
-  createModelLookup(readModelSettings(env, config.root))(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
+  const { model: find = createModelLookup(readModelSettings(env, config.root)) } = await loadProjectPorts(config, env);
+  find(withModel(withChosenModel(found, model), model ?? found.model)); // M-3
 }

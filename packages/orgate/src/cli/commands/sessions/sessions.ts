@@ -143,7 +143,7 @@ export const resumeSession: RunCommand = async (given, screen) => {
     return { summary: found, pending: (await look.inbox.pending(found.session)).length };
   });
   const desk = await deskOf(config, given.env);
-  requireRunnable(desk, given.env, { name: summary.agent, session: summary.session });
+  await requireRunnable(desk, given.env, { name: summary.agent, session: summary.session });
   return withRuntime(given, screen, { project: desk, by: summary.principal }, async (runtime) => {
     if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
       const state = await runtime.inspect.state(summary.session);
