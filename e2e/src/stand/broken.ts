@@ -63,7 +63,7 @@ const BREAKS: Readonly<Record<Broken, Break | readonly Break[]>> = {
     to: "unlessHalted: [],",
   },
   "uses-up-nothing": {
-    file: "/core/src/loop/effects.ts",
+    file: "/core/src/loop/effect-context.ts",
     from: 'else record({ kind: "approval.consumed", approval, action: decided.id });',
     to: "",
   },

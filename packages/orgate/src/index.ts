@@ -37,6 +37,23 @@ export { cedarEngine } from "./policies/cedar-engine.ts";
 export { type LateAnswer, type LateFacts, type LateGateOptions, lateGate } from "./policies/late-gate.ts";
 export { type CedarPoliciesOptions, cedarPolicies, type Policies, type ReloadOutcome } from "./policies/policies.ts";
 export { watchPolicies } from "./policies/policy-record.ts";
+export type {
+  AgentAbout,
+  AgentFormat,
+  AgentRule,
+  AgentSource,
+  BrokenTool,
+  FinishedAgent,
+  FormatAgent,
+  FormatContext,
+  FormatFiles,
+  FormatInputs,
+  NamedTools,
+  ProjectProblem,
+  ProjectTool,
+  ToolFiles,
+  ToolFormat,
+} from "./project/formats/format.ts";
 export type { FindSecret } from "./project/own-manifest-ports.ts";
 export { type ManifestToolsOptions, manifestTools } from "./project/project-manifests.ts";
 export { readSkill } from "./project/skill-folder.ts";

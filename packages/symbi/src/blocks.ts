@@ -1,12 +1,14 @@
 /** `schedule` and `webhook` blocks as declarations, for the project that runs them. */
-import { isName, type Json, NAME_RULE } from "@orgate/core/vocab";
 import {
+  isName,
+  type Json,
+  NAME_RULE,
   type ScheduleDeclaration,
   type SourcePlace,
   WEBHOOK_PROVIDERS,
   type WebhookDeclaration,
   type WebhookFilter,
-} from "./declarations.ts";
+} from "@orgate/core/vocab";
 import { BLOCK_KEYS } from "./keys.ts";
 import type { EntryOrSection, Name, ScheduleBlock, Section, WebhookBlock } from "./tree.ts";
 import { listEntries, listSections, type Report, readEntries, type Values } from "./values.ts";

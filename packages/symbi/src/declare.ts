@@ -5,11 +5,17 @@
  * Y-8 a policy of a file is about the agents of that file.
  */
 import type { AgentDefinition } from "@orgate/core";
-import { isName, type JsonObject, NAME_RULE } from "@orgate/core/vocab";
+import {
+  isName,
+  type JsonObject,
+  NAME_RULE,
+  type ScheduleDeclaration,
+  type SourcePlace,
+  type WebhookDeclaration,
+} from "@orgate/core/vocab";
 import { KNOWLEDGE, type Memory, placeSettings, readKnowledge, readLimits, readSettings, renameKeys } from "./agent-settings.ts";
 import { readSchedule, readWebhook } from "./blocks.ts";
 import type { NamedFunction } from "./bodies.ts";
-import type { ScheduleDeclaration, SourcePlace, WebhookDeclaration } from "./declarations.ts";
 import { BLOCK_KEYS } from "./keys.ts";
 import { countAgentHeads, parseSymbi } from "./parse.ts";
 import { type SymbiProblem, symbiProblemAt, UNCLOSED } from "./problems.ts";

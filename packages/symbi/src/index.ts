@@ -1,5 +1,4 @@
 export type { Doubt } from "./bodies.ts";
-export * from "./declarations.ts";
 export type { AgentDraft, ReadSymbi, SymbiFile } from "./declare.ts";
 export { readSymbi } from "./declare.ts";
 export { type Formatted, formatSymbi } from "./format.ts";

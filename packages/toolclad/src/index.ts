@@ -42,4 +42,3 @@ export {
 } from "./tool/manifest-files.ts";
 export type { CallFolders, ManifestContext, ManifestTools, SecretsPort } from "./tool/manifest-run.ts";
 export { manifestTool } from "./tool/manifest-tool.ts";
-export { isUnusableTool, unusableTool } from "./tool/unusable-tool.ts";

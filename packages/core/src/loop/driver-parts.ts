@@ -1,10 +1,10 @@
 /** Wires the parts of one drive: commits, effects in flight, intake, announcer, and the context that effects see. */
 import { createToolDigests } from "../gate/request.ts";
 import type { JournalEvent, Limits, Millis } from "../vocab/index.ts";
-import { createAnnouncer } from "./announce.ts";
 import { createChooser } from "./calls/recovery.ts";
 import { SessionCommits } from "./commit.ts";
-import { type EffectContext, EffectsInFlight } from "./effects.ts";
+import type { EffectContext } from "./effect-context.ts";
+import { createAnnouncer, EffectsInFlight } from "./effects.ts";
 import { createActionDigests, createJudge } from "./judge.ts";
 import { LateAnswers } from "./late-answers.ts";
 import { createStops } from "./limits/abort-scopes.ts";

@@ -2,47 +2,74 @@
  * Effects leave the process: each is announced as events, launched once those are durable, and settled as events again.
  * An effect never touches the state. It returns a function that the driver calls for its events, so that they are recorded one effect at a time.
  */
-import type { Run } from "../act/act.ts";
-import type { Hold, SessionStart } from "../journal/port.ts";
-import type { Permit, Redeem } from "../permit/turnstile.ts";
-import { type ActionText, type Digest, FaultError, type GateDecided, type JournalEvent, type Millis, type Tool } from "../vocab/index.ts";
-import type { Choice } from "./calls/recovery.ts";
-import type { Live, Ports } from "./ports.ts";
-import type { FactsFor } from "./session-facts.ts";
-import type { Call, State, Turn } from "./state.ts";
+import { recallCached } from "./calls/cached-result.ts";
+import { callOff, type Followings, follow, startDelegate } from "./calls/follow-delegate.ts";
+import { reconcileUnknown, startCall } from "./calls/start-call.ts";
+import type { EffectContext, EffectResult } from "./effect-context.ts";
+import { createRecaller } from "./memory/recall.ts";
+import { rememberTurn } from "./memory/remember.ts";
+import { askModel, createRequestMaker } from "./model/ask-model.ts";
+import { createPreparedRequests } from "./model/before-model.ts";
+import { summarise } from "./model/summary.ts";
+import type { Move } from "./moves.ts";
+import type { Turn } from "./state.ts";
 
-/** The events that an effect leads to, made when the driver records them. */
-export type EffectResult = () => readonly JournalEvent[];
-
-/** The driver, as effects see it. */
-export type EffectContext = Readonly<{
-  p: Ports;
-  s: State;
-  hold: Hold;
-  record(event: JournalEvent): void;
-  permitFor(action: ActionText): Permit;
-  redeem: Redeem;
-  /** Fires when the turn is stopped, or the calls of this tool are. */
-  stopOf(tool: string | null): AbortSignal;
-  /** Adds a session that opens with the next commit. */
-  begin(one: SessionStart): void;
-  /** Something may have arrived in the inbox. */
-  look(): void;
-  time(): Millis;
-  deadline: Run["deadline"];
-  isTurnStopped(): boolean;
-  launch(name: string, effect: () => Promise<EffectResult>): void;
-  isInFlight(name: string): boolean;
-  /** Hands in events while the effect goes on. */
-  settle(result: EffectResult): void;
-  tell(live: Live): void;
-  /** A tool's code may outlive its call. The session's hold is kept until it has ended. */
-  outliving(over: Promise<void>): void;
-  toolDigest(tool: Tool): Digest;
-  factsFor: FactsFor;
-  /** Chooses what is done about a call that failed. */
-  chooseFor(t: Turn, call: Call): Choice | null;
+export type Announcer = Readonly<{
+  /** Lets middleware see the next request. True: something was recorded, and the moves have to be chosen again. */
+  prepare(t: Turn): boolean;
+  /** Searches the agent's knowledge where that stays in the process. True: the result was recorded. */
+  recall(t: Turn): boolean;
+  /** Records the announcement of a move, and returns the function that launches its effect. */
+  announce(move: Move): (() => void) | null;
+  /** Aborts middleware that is still at the next request. */
+  abandon(reason: string): void;
 }>;
+
+export function createAnnouncer(c: EffectContext): Announcer {
+  const requests = createPreparedRequests(c, createRequestMaker(c));
+  const recalls = createRecaller(c);
+  const followed: Followings = new Map();
+  const announce: Announcer["announce"] = (move) => {
+    const t = c.s.turn;
+    if (move.kind === "reconcile-unknown") return reconcileUnknown(c, move.unknown);
+    if (t === null) return null;
+    switch (move.kind) {
+      case "follow":
+        return follow(c, move.call, followed);
+      case "call-off":
+        return callOff(c, t, move.call, followed);
+      case "act":
+      case "reconcile": {
+        const { gated } = move.call;
+        if (gated.kind !== "allowed") return null;
+        if (move.kind === "act" && gated.decided.action.kind === "delegate") return startDelegate(c, t, move.call, followed);
+        return startCall(c, t, move);
+      }
+      case "recall":
+        return recalls.later(t);
+      case "keep":
+        return rememberTurn(c, t);
+      case "ask-model":
+        return askModel(c, t, requests.ready(t));
+      case "summarise":
+        return summarise(c, t);
+      case "recover":
+        return recallCached(c, t, move.call);
+      case "gate":
+      case "question":
+      case "give-up":
+      case "expire":
+      case "compact":
+      case "check-output":
+      case "stop":
+      case "start":
+      case "wait":
+      case "end":
+        return null; // these stay in the process
+    }
+  };
+  return { prepare: requests.prepare, recall: recalls.now, announce, abandon: requests.abandon };
+}
 
 /** The effects that one drive has launched and not yet settled. `wake` is called with each result. */
 export class EffectsInFlight {
@@ -98,20 +125,4 @@ export class EffectsInFlight {
   async waitForAll(): Promise<void> {
     await Promise.all(this.#flights.values());
   }
-}
-
-/** Records that the approval behind a decision is used up, or its grant used, in the commit that starts the action. */
-export function consume({ record }: Pick<EffectContext, "record">, decided: GateDecided): void {
-  const approval = decided.verdict.kind === "allow" ? decided.verdict.approval : null;
-  if (approval === null) return;
-  if (isGrant(approval)) record({ kind: "grant.used", grant: approval, action: decided.id });
-  else record({ kind: "approval.consumed", approval, action: decided.id });
-}
-const isGrant = (
-  id: NonNullable<Extract<GateDecided["verdict"], { kind: "allow" }>["approval"]>,
-): id is Extract<JournalEvent, { kind: "grant.used" }>["grant"] => id.startsWith("g_");
-
-/** Called right before an effect: where a hold can be lost, this is the last check of it. */
-export function checkHold({ p, s, hold }: EffectContext): void {
-  if (!p.journal.holds(hold)) throw new FaultError({ kind: "hold-lost", session: s.session, epoch: hold.epoch });
 }

@@ -10,11 +10,11 @@ import {
   printActionId,
   toCanonicalJson,
 } from "../vocab/index.ts";
-import type { Announcer } from "./announce.ts";
 import { MAX_STARTS } from "./calls/next-calls.ts";
-import { evidence, newLabelEvents } from "./calls/outcome-events.ts";
+import { evidence, newLabelEvents } from "./calls/start-call.ts";
 import type { SessionCommits } from "./commit.ts";
-import { consume, type EffectContext } from "./effects.ts";
+import { consume, type EffectContext } from "./effect-context.ts";
+import type { Announcer } from "./effects.ts";
 import { approvalDigest, isDoubtedAsBefore, type Judge } from "./judge.ts";
 import type { Stops } from "./limits/abort-scopes.ts";
 import { costOfTurn, settlement } from "./limits/budgets.ts";

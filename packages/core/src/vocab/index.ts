@@ -17,6 +17,7 @@ export * from "./principal.ts";
 export * from "./proposal.ts";
 export * from "./rules/answerable.ts";
 export * from "./rules/budget.ts";
+export * from "./rules/declaration.ts";
 export * from "./rules/halt.ts";
 export * from "./rules/label.ts";
 export * from "./rules/limits.ts";

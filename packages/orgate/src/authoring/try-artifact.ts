@@ -8,7 +8,6 @@
  */
 import { type Agent, describeFault, digestJson, FaultError, SURFACES, type Surface, toolFacts } from "@orgate/core";
 import { type LoadedPolicy, USER_ACTIONS } from "@orgate/core/gate";
-import type { SymbiProblem } from "@orgate/symbi";
 import type { ManifestFile } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
 import { sha256 } from "../node/crypto.ts";
@@ -17,7 +16,10 @@ import { type AgentDifferences, compareSides, type DecisionChange, type DiffSide
 import { policyFolderPath } from "../policies/policies.ts";
 import { readCases } from "../policies/policy-cases.ts";
 import { type FolderLoad, tryLoadFolder } from "../policies/policy-load.ts";
-import { type LoadedProject, loadManifests, loadProject } from "../project/load.ts";
+import type { ProjectProblem } from "../project/formats/format.ts";
+import { type LoadedProject, loadProject } from "../project/load.ts";
+import { loadManifests } from "../project/project-manifests.ts";
+import { findSymbiFile } from "../project/symbi/symbi-format.ts";
 import { openCalendar } from "../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../schedules/declaring.ts";
 import { type ArtifactKind, artifactKind, MAX_ARTIFACT, SHELL, whyNotAuthored } from "./artifact.ts";
@@ -53,7 +55,7 @@ export async function tryArtifact(config: Config, artifact: Artifact, env: Env, 
     kind: "fit",
     path,
     artifact: artifactKind(path) ?? "dsl",
-    agents: looked.project.sources.flatMap(({ symbi }) => (symbi?.file === path ? symbi.agents.map(({ name }) => name) : [])),
+    agents: findSymbiFile(looked.project.sources, path)?.agents.map(({ name }) => name) ?? [],
     warnings: looked.warnings.filter(({ file }) => file === path),
     sides: looked.side === null ? null : { before: before?.side ?? null, after: looked.side },
   };
@@ -112,7 +114,7 @@ type Loaded = Readonly<{
   warnings: readonly Finding[];
 }>;
 
-async function loaded(config: Config, env: Env, collect: ((problems: readonly SymbiProblem[]) => void) | null): Promise<Loaded> {
+async function loaded(config: Config, env: Env, collect: ((problems: readonly ProjectProblem[]) => void) | null): Promise<Loaded> {
   const project = await loadProject(config, { env, ask: null, collect });
   await project.mcp?.hub.close(); // nothing is called here
   const agents = project.agents.map(({ agent }) => agent);
@@ -142,7 +144,7 @@ function judge(
   const byName = new Map([...manifests.tools].map(([name, { manifest }]) => [name, manifest]));
   const manifest = manifests.read.manifests.find(({ shown }) => shown === path);
   const ground = { constraints, manifests: byName, policies, calendar: openCalendar(), now: Date.now() };
-  const symbi = project.sources.find(({ symbi: one }) => one?.file === path)?.symbi ?? null;
+  const symbi = findSymbiFile(project.sources, path);
   const drafted = symbi === null ? [] : agents.filter(({ name }) => symbi.agents.some((one) => one.name === name));
   return [
     ...checkPolicyConstraints(policies, { constraints, tools, warnings: warnings.filter(({ file }) => file === path) }),

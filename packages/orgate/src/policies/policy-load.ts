@@ -29,10 +29,10 @@ import {
   type PolicySet,
   type PolicyWorld,
 } from "@orgate/core/gate";
-import { isUnusableTool } from "@orgate/toolclad";
 import type { Groups } from "../config/config.ts";
 import { type CheckedCache, NO_CHECKED_CACHE } from "../files/checked-cache.ts";
 import { sha256 } from "../node/crypto.ts";
+import { isUnusableTool } from "../tools/unusable-tool.ts";
 import { cedarEngine } from "./cedar-engine.ts";
 import { cachingEngine, NO_POLICY_CACHE, type PolicyTextCache, runCaseCached } from "./policy-cache.ts";
 import { digestFolder, type SetFile } from "./policy-digests.ts";

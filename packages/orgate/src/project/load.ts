@@ -17,8 +17,6 @@ import {
 } from "@orgate/core";
 import type { AskHidden } from "@orgate/shell/terminal";
 import { hiddenPrompt } from "@orgate/shell/terminal";
-import type { SymbiProblem, UnknownTools } from "@orgate/symbi";
-import { isUnusableTool } from "@orgate/toolclad";
 import type { Config } from "../config/config.ts";
 import { withCoordinator } from "../coordinator/agent.ts";
 import { type CoordinatorTools, coordinatorTools } from "../coordinator/tools.ts";
@@ -27,18 +25,29 @@ import { fileFault } from "../files/file-fault.ts";
 import { faultToProblem } from "../guard/modules.ts";
 import type { Env } from "../node/env.ts";
 import { openPolicies, type Policies } from "../policies/policies.ts";
+import { isUnusableTool } from "../tools/unusable-tool.ts";
 import { assertAgentComplete } from "./agent-settings.ts";
-import type { AgentFormat, AgentSource, FormatAgent, FormatContext, FormatFiles, ProjectAgent, UnreadPart } from "./formats/format.ts";
-import { AGENT_FORMATS } from "./formats/formats.ts";
-import { moduleFormat } from "./formats/modules.ts";
-import { loadBuildPorts } from "./ports-module.ts";
-import { type ProjectManifests, projectManifests } from "./project-manifests.ts";
+import type {
+  AgentFormat,
+  AgentSource,
+  BrokenTool,
+  FormatAgent,
+  FormatContext,
+  ProjectAgent,
+  ProjectProblem,
+  UnreadPart,
+} from "./formats/format.ts";
+import { type ClaimedPatterns, chooseFormats, type ProjectFormats } from "./formats/formats.ts";
+import { openInputs, throwProblem, toProblemsFault } from "./formats/inputs.ts";
+import { type LoadedTools, loadTools, type ToolBox } from "./formats/load-tools.ts";
+import { findMissingPorts, type NamedPorts, namesPorts } from "./named-ports.ts";
+import { loadBuildPorts, loadPortsModule } from "./ports-module.ts";
+import { manifestFormat } from "./project-manifests.ts";
 import { type ProjectMcp, projectMcp, serverEquipment } from "./project-mcp.ts";
 import { type ProjectSkill, projectSkills, toProjectResources } from "./project-skills.ts";
 import { hasShellAgent } from "./shell-agent.ts";
 import { openProjectCache } from "./symbi/symbi-cache.ts";
-import { toProblemsFault } from "./symbi/symbi-files.ts";
-import { loadCodeSkills, loadToolBox } from "./tool-box.ts";
+import { loadCodeSkills, moduleTools } from "./tool-box.ts";
 import { loadTrust } from "./trust-journal.ts";
 
 export type LoadedProject = Readonly<{
@@ -46,7 +55,9 @@ export type LoadedProject = Readonly<{
   agents: readonly ProjectAgent[];
   /** Files that declare schedules and webhooks beside agents. */
   sources: readonly AgentSource[];
-  manifests: ProjectManifests;
+  /** Tools of manifests and of the project's own formats; tools of modules are loaded with the agents that name them. */
+  tools: ToolBox;
+  broken: ReadonlyMap<string, BrokenTool>;
   skills: readonly ProjectSkill[];
   /** Null if no agent names a server. The caller closes its hub. */
   mcp: ProjectMcp | null;
@@ -56,8 +67,8 @@ export type LoadedProject = Readonly<{
   unread: UnreadParts;
 }>;
 /** `agents`: there may be more of them. `tools`: some may be missing, or only known by name. */
-export type UnreadParts = Readonly<{ agents: boolean; tools: UnknownTools }>;
-export type CollectProblems = (problems: readonly SymbiProblem[]) => void;
+export type UnreadParts = Readonly<{ agents: boolean; tools: Readonly<{ more: boolean; named: readonly string[] }> }>;
+export type CollectProblems = (problems: readonly ProjectProblem[]) => void;
 
 export type ProjectLoadOptions = Readonly<{
   /** `wanted` reads only the skills that agents name. */
@@ -69,85 +80,106 @@ export type ProjectLoadOptions = Readonly<{
   collect?: CollectProblems | null;
   /** Parsed and compiled files; empty unless given. */
   cache?: FileCache;
-  formats?: readonly AgentFormat[];
 }>;
 
 /** A-3 an agent is found by its name, in whichever format it is written; one name is one agent. */
 export async function loadProject(config: Config, options: ProjectLoadOptions = {}): Promise<LoadedProject> {
-  const { env = process.env, ask = hiddenPrompt(), formats = AGENT_FORMATS } = options;
-  const manifests = loadManifests(config, env, ask);
+  const { env = process.env, ask = hiddenPrompt() } = options;
   const coordinator = coordinatorTools();
   const shell = hasShellAgent(config) ? (await import("../authoring/tools/agent.ts")).shellAgentSetup(config, env, coordinator) : null;
-  const lost = { agents: false, tools: false };
-  const context = openFormatContext(config, { options, manifests, lost, spare: [...coordinator.tools, ...(shell?.tools ?? [])] });
-  const files = await loadFormats(formats, context);
+  const problems = new LoadProblems(config.root, options.collect ?? null);
+  const formats = await chooseFormats(config, manifestFormat(config, env, ask));
+  const tools = await loadTools(formats.tools, openInputs(config, "tools", problems.report), [
+    ...coordinator.tools,
+    ...(shell?.tools ?? []),
+  ]);
+  const files = await loadFormats(formats.agents, openFormatContext(config, { problems, tools, cache: options.cache ?? NO_FILE_CACHE }));
   const equipped = withCoordinator(files.agents, coordinator.middleware, config);
-  const agents = refuseDuplicates(shell?.within(equipped) ?? equipped, context);
-  const resources = await loadResources(config, agents, { manifests, env, skills: options.skills ?? "wanted" });
+  const agents = refuseDuplicates(shell?.within(equipped) ?? equipped, problems);
+  await checkNamedPorts(config, agents, problems);
+  const resources = await loadResources(config, agents, { formats, tools, env, skills: options.skills ?? "wanted" });
   const finished: ProjectAgent[] = [];
   for (const one of agents) finished.push(await finishLoaded(one, config, resources.equipment)); // in order: the first problem is the one reported
   const { skills, mcp } = resources;
-  const unread = findUnreadParts(agents, lost);
-  return { config, agents: finished, sources: files.sources, manifests, skills, mcp, coordinator, unread };
+  const { written, broken } = tools;
+  const unread = findUnreadParts(agents, problems.unread);
+  return { config, agents: finished, sources: files.sources, tools: written, broken, skills, mcp, coordinator, unread };
 }
 
 type Unfinished = FormatAgent & Readonly<{ format: string }>;
-type LostParts = Record<UnreadPart, boolean>;
 
-type ContextParts = Readonly<{
-  options: ProjectLoadOptions;
-  manifests: ProjectManifests;
-  lost: LostParts;
-  /** Tools for agents where the project has none of that name. */
-  spare: CoordinatorTools["tools"];
-}>;
+/** Problems of a project that is being loaded: the first is thrown, or all are collected. */
+class LoadProblems {
+  readonly isCollecting: boolean;
+  readonly unread: Record<UnreadPart, boolean> = { agents: false, tools: false };
+  readonly #root: string;
+  readonly #collect: CollectProblems | null;
 
-function openFormatContext(config: Config, { options, manifests, lost, spare }: ContextParts): FormatContext {
-  const { collect = null, cache = NO_FILE_CACHE } = options;
-  let box: ReturnType<typeof loadToolBox> | null = null;
-  const lose = (what: UnreadPart): void => {
-    lost[what] = true;
+  constructor(root: string, collect: CollectProblems | null) {
+    this.#root = root;
+    this.#collect = collect;
+    this.isCollecting = collect !== null;
+  }
+
+  readonly report: FormatContext["report"] = (problem, unread) => {
+    if (this.#collect === null) throwProblem(problem);
+    this.#collect?.([faultToProblem(problem instanceof FaultError ? problem : fileFault(problem), this.#root)]);
+    if (unread !== undefined) this.markUnread(unread);
   };
-  const report = (fault: FaultError, what?: UnreadPart): void => {
-    if (collect === null) throw fault;
-    collect([faultToProblem(fault, config.root)]);
-    if (what !== undefined) lose(what);
+  readonly refuse: FormatContext["refuse"] = (path, problems, cause) => {
+    if (this.#collect === null) throw toProblemsFault(path, problems, cause);
+    this.#collect(problems);
   };
+  readonly collect = (problems: readonly ProjectProblem[]): void => this.#collect?.(problems);
+  readonly markUnread = (what: UnreadPart): void => {
+    this.unread[what] = true;
+  };
+}
+
+type ContextParts = Readonly<{ problems: LoadProblems; tools: LoadedTools; cache: FileCache }>;
+
+function openFormatContext(config: Config, { problems, tools, cache }: ContextParts): FormatContext {
+  const { report, refuse, collect, markUnread, isCollecting, unread } = problems;
   return {
-    config,
+    ...openInputs(config, "agents", report),
+    groups: config.groups,
     cache,
-    isCollecting: collect !== null,
-    report,
-    markUnread: lose,
+    isCollecting,
+    refuse,
+    collect,
+    markUnread,
     async tools() {
-      box ??= loadToolBox(config, { tools: manifests.tools, spare, trouble: (fault) => report(fault, "tools") });
-      return { box: await box, broken: manifests.broken, prices: config.prices, isIncomplete: lost.tools };
+      const box = await tools.box();
+      return { box, broken: tools.broken, prices: config.prices, isIncomplete: unread.tools };
     },
-    refuse(path, problems, cause) {
-      if (collect === null) throw toProblemsFault(path, problems, cause);
-      collect(problems);
-    },
-    collect: (problems) => collect?.(problems),
   };
 }
 
 async function loadFormats(
-  formats: readonly AgentFormat[],
+  formats: ClaimedPatterns<AgentFormat>,
   context: FormatContext,
-): Promise<Readonly<{ agents: readonly Unfinished[]; sources: FormatFiles["sources"] }>> {
-  const patterns = Map.groupBy(context.config.agents, (pattern) => formats.find((format) => format.matches(pattern)) ?? moduleFormat);
+): Promise<Readonly<{ agents: readonly Unfinished[]; sources: readonly AgentSource[] }>> {
   const agents: Unfinished[] = [];
   const sources: AgentSource[] = [];
-  for (const format of new Set([...formats, moduleFormat])) {
-    const files = await format.load(patterns.get(format) ?? [], context);
+  for (const [format, patterns] of formats) {
+    const files = await format.load(patterns, context);
     agents.push(...files.agents.map((one) => ({ ...one, format: format.name })));
-    sources.push(...files.sources);
+    sources.push(...(files.sources ?? []));
   }
   return { agents, sources };
 }
 
+/** The `[ports]` module is loaded only if an agent names a port of it. */
+async function checkNamedPorts(config: Config, agents: readonly Unfinished[], { report }: LoadProblems): Promise<void> {
+  const named = agents.filter(({ agent }) => namesPorts(agent));
+  if (named.length === 0) return;
+  const ports: NamedPorts = (await loadPortsModule(config))?.given ?? {};
+  for (const { agent, file, locate } of named)
+    for (const { setting, detail, hint } of findMissingPorts(agent, ports)) report({ file, at: locate?.(setting) ?? null, detail, hint });
+}
+
 /** Sorted by name. */
-function refuseDuplicates(agents: readonly Unfinished[], { report }: FormatContext): readonly Unfinished[] {
+function refuseDuplicates(agents: readonly Unfinished[], { report }: LoadProblems): readonly Unfinished[] {
   const byName = new Map<string, Unfinished>();
   for (const one of agents) {
     const { agent, file, at = null } = one;
@@ -161,7 +193,7 @@ function refuseDuplicates(agents: readonly Unfinished[], { report }: FormatConte
   return [...byName.values()].sort((a, b) => (a.agent.name < b.agent.name ? -1 : 1));
 }
 
-function findUnreadParts(agents: readonly Unfinished[], lost: LostParts): UnreadParts {
+function findUnreadParts(agents: readonly Unfinished[], lost: LoadProblems["unread"]): UnreadParts {
   const names = agents.flatMap(({ agent }) => agent.tools.filter(isUnusableTool).map(({ name }) => name));
   const isLacking = agents.some(({ agent }) => agent.missing.length + agent.missingServers.length > 0);
   return { agents: lost.agents, tools: { more: lost.agents || lost.tools || isLacking, named: [...new Set(names)] } };
@@ -173,25 +205,30 @@ type Resources = Readonly<{ equipment: ProjectResources | null; skills: readonly
 async function loadResources(
   config: Config,
   agents: readonly Unfinished[],
-  { manifests, env, skills: which }: Readonly<{ manifests: ProjectManifests; env: Env; skills: "wanted" | "all" }>,
+  { formats, tools, env, skills: which }: Readonly<{ formats: ProjectFormats; tools: LoadedTools; env: Env; skills: "wanted" | "all" }>,
 ): Promise<Resources> {
   const { prices } = config;
   const wanted = new Set(agents.flatMap(({ agent }) => agent.missing.map(({ skill }) => skill)));
   const isInstructed = agents.some(({ agent }) => agent.definition.projectInstructions === true);
-  const isLinked = manifests.servers.length > 0 || agents.some(({ agent }) => agent.missingServers.length > 0);
+  const isLinked = tools.servers.length > 0 || agents.some(({ agent }) => agent.missingServers.length > 0);
   const skillPrompter = await loadSkillPrompter(config, agents);
   if (which === "wanted" && wanted.size === 0 && !isInstructed && !isLinked) {
-    const isEquipped = skillPrompter !== null || Object.keys(prices).length > 0 || agents.some(({ unfit }) => unfit.length > 0);
+    const isEquipped = skillPrompter !== null || Object.keys(prices).length > 0 || agents.some(({ unfit = [] }) => unfit.length > 0);
     return { equipment: isEquipped ? { ...NO_RESOURCES, prices, skillPrompter } : null, skills: [], mcp: null };
   }
-  const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(config.root, config.tools);
+  const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(listToolModules(config, formats));
   const trusted = await loadTrust(config.journal.directory);
   const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
   const mcp = isLinked ? projectMcp(config, trusted, env) : null;
-  if (mcp !== null) manifests.connect((invocation, options) => mcp.hub.run(invocation, options));
+  if (mcp !== null) tools.connect((invocation, options) => mcp.hub.run(invocation, options));
   const { servers, unusableServers } = mcp === null ? NO_RESOURCES : serverEquipment(mcp);
   const equipment = { ...toProjectResources(config, trusted, skills, { servers, unusableServers }), prices, skillPrompter };
   return { equipment, skills, mcp };
+}
+
+function listToolModules(config: Config, { tools }: ProjectFormats): Parameters<typeof loadCodeSkills>[0] {
+  const { root, listFiles } = openInputs(config, "tools", throwProblem);
+  return { root, files: listFiles(tools.get(moduleTools) ?? []) };
 }
 
 /** Of the project's ports module, which is loaded only where an agent has skills. */
@@ -202,8 +239,8 @@ async function loadSkillPrompter(config: Config, agents: readonly Unfinished[]):
 
 /** Adds the resources that the agent names, the policies and labels of its own file, and the project's default model. */
 async function finishLoaded(one: Unfinished, config: Config, equipment: ProjectResources | null): Promise<ProjectAgent> {
-  const { file, format, locate } = one;
-  const missingTools = one.unfit.map(({ tool, file: at, line, column, detail, hint }) => ({
+  const { file, format, locate, about, isUnfitReported } = one;
+  const missingTools = (one.unfit ?? []).map(({ tool, file: at, line, column, detail, hint }) => ({
     tool,
     detail: `${relative(config.root, at)}:${line}:${column} ${detail}`,
     hint,
@@ -216,6 +253,8 @@ async function finishLoaded(one: Unfinished, config: Config, equipment: ProjectR
     file,
     format,
     ...(locate === undefined ? {} : { locate }),
+    ...(about === undefined ? {} : { about }),
+    ...(isUnfitReported === undefined ? {} : { isUnfitReported }),
   };
 }
 
@@ -228,17 +267,6 @@ function withFile(file: string, make: () => Agent): Agent {
     throw fileFault({ file, detail: message, hint }, error);
   }
 }
-
-export const loadManifests = (config: Config, env: Env, ask: AskHidden): ProjectManifests =>
-  projectManifests({
-    root: config.root,
-    tools: config.tools,
-    directory: config.journal.directory,
-    env,
-    ask,
-    ports: () => loadBuildPorts(config),
-    ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
-  });
 
 // ── with policies ──
 

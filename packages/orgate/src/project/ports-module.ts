@@ -6,6 +6,7 @@ import type { Config } from "../config/config.ts";
 import { fileFault } from "../files/file-fault.ts";
 import { importModule, matchProjectFiles } from "../guard/modules.ts";
 import { bindMethods } from "../node/bind-methods.ts";
+import type { AgentFormat, ToolFormat } from "./formats/format.ts";
 import type { FindSecret } from "./own-manifest-ports.ts";
 
 /** Ports that are used while a project is loaded, or by its manifest tools. The others are options of `createRuntime`. */
@@ -16,19 +17,32 @@ export type BuildPorts = Readonly<{
   running?: InvocationRunner;
   /** Presents the skills of agents that bring no prompter themselves. */
   skillPrompter?: SkillPrompter;
+  /** Ways to write agents in files, beside modules, TOML and `.symbi`. */
+  agentFormats?: readonly AgentFormat[];
+  /** Ways to write tools in files, beside modules and manifests. */
+  toolFormats?: readonly ToolFormat[];
 }>;
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
+const isFormat = (value: unknown): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  typeof Reflect.get(value, "name") === "string" &&
+  isFunction(Reflect.get(value, "matches")) &&
+  isFunction(Reflect.get(value, "load"));
+const areFormats = (value: unknown): boolean => Array.isArray(value) && value.every(isFormat);
 const BUILD_PORTS: Readonly<Record<keyof BuildPorts, (value: unknown) => boolean>> = {
   secrets: isFunction,
   running: (value) => typeof value === "object" && value !== null && "run" in value && isFunction(value.run),
   skillPrompter: isFunction,
+  agentFormats: areFormats,
+  toolFormats: areFormats,
 };
 export const isBuildPort = (name: string): name is keyof BuildPorts => Object.hasOwn(BUILD_PORTS, name);
 
 export const PORT_NAMES = [
   ...(["model", "knowledge", "counters", "contextPlans", "breakers", "tracer", "middleware", "embedding"] as const),
-  ...(["secrets", "running", "skillPrompter"] as const),
+  ...(["secrets", "running", "skillPrompter", "agentFormats", "toolFormats"] as const),
 ];
 export const PORTS_HINT = `export default { ${PORT_NAMES.join(", ")} }, as docs/guide/project.md describes them; all may be left out, and a class keeps the rest in #private fields`;
 
@@ -54,10 +68,6 @@ export async function loadPortsModule({ root, ports }: Pick<Config, "root" | "po
 }
 
 export async function loadBuildPorts(config: Pick<Config, "root" | "ports">): Promise<BuildPorts> {
-  const { secrets, running, skillPrompter } = ((await loadPortsModule(config))?.given ?? {}) as BuildPorts;
-  return {
-    ...(secrets === undefined ? {} : { secrets }),
-    ...(running === undefined ? {} : { running }),
-    ...(skillPrompter === undefined ? {} : { skillPrompter }),
-  };
+  const given = Object.entries((await loadPortsModule(config))?.given ?? {});
+  return Object.fromEntries(given.filter(([name, value]) => isBuildPort(name) && value !== undefined));
 }

@@ -13,8 +13,9 @@ import type {
   ProjectPaths,
   RunOptions,
 } from "@orgate/toolclad";
-import { type FileProblem, type ManifestFile, manifestTool, openCallFolders, type ReadManifests } from "@orgate/toolclad";
+import { type FileProblem, isManifest, type ManifestFile, manifestTool, openCallFolders, type ReadManifests } from "@orgate/toolclad";
 import { hostRunning } from "@orgate/toolclad/running";
+import type { Config } from "../config/config.ts";
 import type { Draft } from "../files/file-overlay.ts";
 import { openProjectPaths } from "../files/project-paths.ts";
 import { readBytes } from "../files/text-file.ts";
@@ -28,9 +29,10 @@ import { assertArguments, objectWith, text } from "../node/argument-checks.ts";
 import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { orgateHome } from "../store/keyring.ts";
+import type { ToolFormat } from "./formats/format.ts";
 import { readProjectManifests } from "./manifest-source.ts";
-
 import { type FindSecret, type LoadManifestPorts, runnerFromPorts, secretsFromPorts } from "./own-manifest-ports.ts";
+import { loadBuildPorts } from "./ports-module.ts";
 
 export type ManifestSettings = Readonly<{
   /** The project's folder. */
@@ -96,6 +98,27 @@ export function projectManifests(place: ManifestSettings): ProjectManifests {
   };
   return { read, tools, broken, problems, context, servers: named, connect };
 }
+
+export const loadManifests = (config: Config, env: Env, ask: AskHidden): ProjectManifests =>
+  projectManifests({
+    root: config.root,
+    tools: config.tools,
+    directory: config.journal.directory,
+    env,
+    ask,
+    ports: () => loadBuildPorts(config),
+    ...(config.drafts === undefined ? {} : { drafts: config.drafts }),
+  });
+
+/** Tool manifests as a tool format, bound to a project and its secrets. */
+export const manifestFormat = (config: Config, env: Env, ask: AskHidden): ToolFormat => ({
+  name: "manifest",
+  matches: isManifest,
+  async load() {
+    const { tools, broken, servers, connect } = loadManifests(config, env, ask);
+    return { tools: [...tools.values()], broken, mcp: { servers, connect } };
+  },
+});
 
 export function problemFault({ file, line, column, detail, hint }: FileProblem, more: number): FaultError {
   const others = more === 0 ? "" : ` (and ${more} more: \`orgate tools validate\` shows all)`;

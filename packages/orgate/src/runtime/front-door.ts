@@ -60,6 +60,7 @@ const gate: ArgumentCheck = need(
   (v) => isObject(v) && isText(v.digest) && Array.isArray(v.lately) && hasFunctions(v, "decide", "decideFor", "groupsOf"),
 );
 
+const isBreakerName = (name: string): boolean => /^(?:\*|(?:tool|model|mcp):.+)$/.test(name);
 const isBreakerSettings = (value: unknown): boolean =>
   isObject(value) &&
   Object.entries(value).every(([key, n]) => ["failures", "openMs", "probes"].includes(key) && Number.isSafeInteger(n) && Number(n) > 0);
@@ -104,7 +105,7 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentChec
     need(
       "settings by breaker: { failures, openMs, probes }",
       'breakers: { "tool:search": { failures: 3 } }; each is a whole number above 0',
-      (v) => isObject(v) && Object.values(v).every(isBreakerSettings),
+      (v) => isObject(v) && Object.keys(v).every(isBreakerName) && Object.values(v).every(isBreakerSettings),
     ),
   ),
   tracer: optional(need("a tracer: { hear }", "tracer: { hear: (entry, agent) => … }", (v) => hasFunctions(v, "hear"))),

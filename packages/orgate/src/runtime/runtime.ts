@@ -20,6 +20,7 @@ import { closeAll } from "../node/close-all.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { isPolicies } from "../policies/policies.ts";
+import { assertNamedPorts } from "../project/named-ports.ts";
 import { AgentAssembly } from "./agent-assembly.ts";
 import { checkDelegates, checkOwnPolicies, indexAgents } from "./agent-checks.ts";
 import type { AgentRef, CompletedRun, Inspect, Run, RunOptions, Runtime, RuntimeOptions, ValueOf } from "./api.ts";
@@ -181,6 +182,7 @@ async function openParts(options: RuntimeOptions) {
   const agentsByName = indexAgents(given);
   checkDelegates(agentsByName);
   checkOwnPolicies(given, gate);
+  assertNamedPorts(given, options);
   const outside = portsOf(options);
   const { store, knowledge, breakers } = options;
   const place = await openProjectStore({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });

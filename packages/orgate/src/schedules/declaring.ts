@@ -3,8 +3,15 @@
  * with its place, before anything is opened.
  */
 import { relative } from "node:path";
-import { type Agent, FaultError, lowerFirst, type ScheduleSpec, type WebhookProvider } from "@orgate/core";
-import type { ScheduleDeclaration, WebhookDeclaration } from "@orgate/symbi";
+import {
+  type Agent,
+  FaultError,
+  lowerFirst,
+  type ScheduleDeclaration,
+  type ScheduleSpec,
+  type WebhookDeclaration,
+  type WebhookProvider,
+} from "@orgate/core";
 import type * as z from "zod";
 import type { Config } from "../config/config.ts";
 import { agentScheduleSchema, agentWebhookSchema, type ScheduleConfig, type WebhookConfig } from "../config/schedule-schema.ts";

@@ -1,9 +1,9 @@
 import { FaultError, seq } from "../../vocab/index.ts";
-import type { EffectContext } from "../effects.ts";
+import type { EffectContext } from "../effect-context.ts";
 import { cleanedEventsFor } from "../model/sanitise.ts";
 import type { Turn } from "../state.ts";
 import type { Call } from "./call.ts";
-import { middlewareOn, newLabelEvents } from "./outcome-events.ts";
+import { middlewareOn, newLabelEvents } from "./start-call.ts";
 /** The recovery strategy `cached`: an earlier result of the same call is read from the journal, and recorded again with the entry it comes from. */
 export function recallCached(c: EffectContext, t: Turn, call: Call): (() => void) | null {
   const name = `recover:${call.proposed.id}`;

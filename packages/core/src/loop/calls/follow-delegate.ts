@@ -1,5 +1,5 @@
 import { type CallId, DELEGATE } from "../../vocab/index.ts";
-import { checkHold, consume, type EffectContext } from "../effects.ts";
+import { checkHold, consume, type EffectContext } from "../effect-context.ts";
 import { type Turn, toCallKey } from "../state.ts";
 import type { Call } from "./call.ts";
 import { openDelegate } from "./delegate.ts";

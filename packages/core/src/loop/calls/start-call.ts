@@ -1,27 +1,35 @@
-/** Starting one call: announced by `act.started`, run under its permit, and ended by an outcome. Or its tool is asked whether an earlier start happened. */
+/** One call from its start to its end: announced by `act.started`, run under its permit, ended by `act.ended`. Or its tool is asked whether an earlier start happened. */
 import { type Acted, act, type FoundTool, type Run, reconcile } from "../../act/act.ts";
 import { targetDigests } from "../../gate/arguments/targets.ts";
-import { cut } from "../../observe/observe.ts";
+import { cut, observeOutcome } from "../../observe/observe.ts";
 import {
+  type CallId,
+  digestJson,
+  type Evidence,
   type GateDecided,
   type JournalEvent,
   type Json,
+  type JsonObject,
+  label,
   MICROS_PER_CENT,
   type Outcome,
+  printActionId,
   reconciledEvent,
   type Tool,
+  UNTRUSTED,
   type WouldPermit,
 } from "../../vocab/index.ts";
-import { checkHold, consume, type EffectContext, type EffectResult } from "../effects.ts";
-import { reservation } from "../limits/budgets.ts";
+import { checkHold, consume, type EffectContext, type EffectResult } from "../effect-context.ts";
+import { reservation, settlement } from "../limits/budgets.ts";
 import { bindMemoryTool } from "../memory/memory-tools.ts";
+import { onResult, sceneIn } from "../model/middleware.ts";
+import { cleanedEventsFor, sanitisedText, shownOutcome } from "../model/sanitise.ts";
 import type { Move } from "../moves.ts";
-import { type Turn, toCallKey } from "../state.ts";
+import { type State, type Turn, toCallKey, type Unknown } from "../state.ts";
 import { breakersOfTool, classifyCall } from "./breakers.ts";
 import { type Answered, type Call, runningTool, stricter } from "./call.ts";
 import { evidenceRecorder, noteEvent } from "./notes.ts";
-import { type Bill, type Done, toEndedResult } from "./outcome-events.ts";
-import { leaveBreakers, toFound } from "./reconcile-unknown.ts";
+import { learnedEvents } from "./trusted-values.ts";
 import { createWouldPermit } from "./would-permit.ts";
 
 type StartMove = Extract<Move, { kind: "act" | "reconcile" }>;
@@ -139,4 +147,137 @@ async function toFoundResult(c: EffectContext, told: FoundTool, done: Done): Pro
     found.kind === "happened" ? { kind: "done", output: found.output } : { kind: "unknown", cause: "not-reconciled", detail };
   const result = await toEndedResult(c, done, outcome);
   return () => [said, ...result()];
+}
+
+// ── the events that end a call ──
+/** The cost and the proof that a tool reports for its call; null while it has reported none. */
+export type Bill = { micros: number | null; proof: JsonObject | null };
+/** A call that is over, with its cost and its duration. */
+export type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
+
+/** The end of a call, once middleware has seen its outcome. */
+export async function toEndedResult(c: EffectContext, done: Done, outcome: Outcome): Promise<EffectResult> {
+  const seen = await middlewareOn(c, done.call, outcome);
+  return () => endedEvents(c, done, outcome, seen);
+}
+
+export async function middlewareOn(c: EffectContext, call: Call, outcome: Outcome): Promise<readonly JournalEvent[]> {
+  const { middleware } = c.p;
+  const t = c.s.turn;
+  if (middleware.length === 0 || t === null) return [];
+  const { id } = call.proposed;
+  const tool = runningTool(call);
+  const action = "decided" in call.run ? call.run.decided.action : null;
+  const limit = t.limits.observationChars;
+  const made = c.p.tools.find(tool);
+  const isUntrusted = made?.labels.includes(UNTRUSTED) ?? true;
+  const { text } = observeOutcome(tool, isUntrusted ? shownOutcome(outcome, made?.markup ?? "clean") : outcome, limit);
+  const result = { call: { id, tool, args: action?.kind === "call" ? action.args : null }, outcome, text, limit };
+  return (await onResult(middleware, { ...sceneIn(c, t.iterations), call: id }, result)).events;
+}
+
+function endedEvents(
+  c: EffectContext,
+  { call, tool, bill, ms }: Done,
+  outcome: Outcome,
+  seen: readonly JournalEvent[],
+): readonly JournalEvent[] {
+  const endsTurn = tool.endsTurn && outcome.kind === "done";
+  const ended: JournalEvent = {
+    kind: "act.ended",
+    call: call.proposed.id,
+    outcome,
+    evidence: { ...evidence(c, call, outcome, ms), proof: bill.proof },
+    endsTurn,
+    recovering: outcome.kind === "failed",
+  };
+  const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
+  const learnt = learnedEvents(tool, call, outcome);
+  return [
+    ...newLabelEvents(c.s, tool, call.proposed.id),
+    ...settled,
+    ...learnt,
+    ...cleanedEventsFor(tool, call.proposed.id, outcome),
+    ...seen,
+    ended,
+  ];
+}
+
+/** The labels of a tool join the session with whatever its outcome says. */
+export function newLabelEvents(s: State, tool: Tool, from: CallId): readonly JournalEvent[] {
+  const fresh = tool.labels.filter((l) => !s.labels.has(l));
+  return fresh.length === 0 ? [] : [{ kind: "labels.added", labels: fresh.map(label), from }];
+}
+
+export function evidence(
+  { p, toolDigest }: Pick<EffectContext, "p" | "toolDigest">,
+  call: Call,
+  outcome: Outcome | null,
+  durationMs: number,
+): Evidence {
+  const tool = p.tools.find(runningTool(call));
+  const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
+  const outputDigest = outcome?.kind === "done" ? digestJson(outcome.output, p.hash) : null;
+  const none = () => digestJson(null, p.hash);
+  return {
+    toolDigest: tool === null ? none() : toolDigest(tool),
+    actionDigest: decided?.digest ?? none(),
+    outputDigest,
+    durationMs,
+    starts: call.starts,
+    proof: null,
+  };
+}
+
+// ── a call with an unknown outcome ──
+
+export function toFound(result: FoundTool) {
+  const found = result.kind === "found" ? result.found : { kind: "cannot-tell" as const, detail: result.detail };
+  return found.kind === "cannot-tell" ? { ...found, detail: sanitisedText(found.detail, "clean") } : found; // it is told to the model as it is
+}
+
+/** A tool's word on an earlier run is no run: a place to probe the breaker is free again. */
+export function leaveBreakers({ p, s }: EffectContext, tool: Tool | null, action: string): void {
+  for (const breaker of tool === null ? [] : breakersOfTool(tool)) p.breakers.report(breaker, `${s.session}/${action}`, null, "");
+}
+
+/** A person wants the tool asked about a call whose outcome is unknown, perhaps of a turn long ago. */
+export function reconcileUnknown(c: EffectContext, unknown: Unknown): (() => void) | null {
+  const name = printActionId({ kind: "reconcile", call: unknown.call });
+  const tool = c.p.tools.find(unknown.tool);
+  if (unknown.gated?.kind !== "allowed" || c.isInFlight(name)) return null;
+  const context = {
+    session: c.s.session,
+    key: unknown.key,
+    epoch: c.hold.epoch,
+    start: 1,
+    note: () => {},
+    spent: () => {},
+    evidence: () => {},
+    wouldPermit: () => "no" as const, // asked what became of a call, it shows nothing new
+  };
+  return () => {
+    const permit = c.permitFor(name);
+    checkHold(c);
+    c.launch(name, async () => {
+      const found: ReturnType<typeof toFound> =
+        tool?.reconcile == null
+          ? { kind: "cannot-tell", detail: "this tool cannot be asked for a call's outcome" }
+          : toFound(
+              await reconcile(permit, c.redeem, {
+                tool,
+                repeat: "reconcile",
+                context,
+                timeoutMs: tool.timeoutMs ?? 30_000,
+                stop: c.stopOf(tool.name),
+                sleep: (ms, signal) => c.p.clock.sleep(ms, signal),
+                deadline: c.deadline,
+              }),
+            );
+      const detail = found.kind === "cannot-tell" ? found.detail : "";
+      const said = reconciledEvent(unknown.call, found.kind, detail);
+      leaveBreakers(c, tool, name);
+      return () => [...(tool === null ? [] : newLabelEvents(c.s, tool, unknown.call)), said];
+    });
+  };
 }

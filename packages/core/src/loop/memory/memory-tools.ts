@@ -18,7 +18,7 @@ import {
   type Tool,
   type ToolContext,
 } from "../../vocab/index.ts";
-import type { EffectContext } from "../effects.ts";
+import type { EffectContext } from "../effect-context.ts";
 import { sanitisedText } from "../model/sanitise.ts";
 
 /** `startedAt`: the entry that says that it has started. Any other tool is what it was. */

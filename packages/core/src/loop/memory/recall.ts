@@ -12,7 +12,7 @@ import { LAST_MESSAGES, searchTerms } from "../../knowledge/terms.ts";
 import { cut } from "../../observe/observe.ts";
 import { PER_MESSAGE } from "../../reason/tokens.ts";
 import { type ActionId, FaultError, type JournalEvent, type KnowledgeSettings, type Label, type RecalledItem } from "../../vocab/index.ts";
-import { checkHold, consume, type EffectContext } from "../effects.ts";
+import { checkHold, consume, type EffectContext } from "../effect-context.ts";
 import { requestTokens, roomFor } from "../limits/budgets.ts";
 import { recallReserve, tokenCounter } from "../model/conversation.ts";
 import { isPromise } from "../model/middleware.ts";

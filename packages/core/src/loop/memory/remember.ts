@@ -8,7 +8,7 @@ import { deriveKnowledgeId, lastSummary } from "../../knowledge/item.ts";
 import { toLearnings } from "../../knowledge/learnings.ts";
 import { cut } from "../../observe/observe.ts";
 import { type Action, type ActionId, FaultError, type Hash, type JournalEvent, LAST_SUMMARY } from "../../vocab/index.ts";
-import { checkHold, consume, type EffectContext } from "../effects.ts";
+import { checkHold, consume, type EffectContext } from "../effect-context.ts";
 import { sanitisedText } from "../model/sanitise.ts";
 import type { State, Turn } from "../state.ts";
 

@@ -5,7 +5,7 @@ import { prompter } from "../../reason/prompt.ts";
 import { withBelievableUsage } from "../../reason/usage.ts";
 import { computeCost, FaultError, type JournalEvent, maxCost, type Preview, type Prices, toUsage } from "../../vocab/index.ts";
 import { classifyModel, reportModel } from "../calls/breakers.ts";
-import { checkHold, consume, type EffectContext, type EffectResult } from "../effects.ts";
+import { checkHold, consume, type EffectContext, type EffectResult } from "../effect-context.ts";
 import { requestTokens, roomForOutput } from "../limits/budgets.ts";
 import { type Asking, knowledgeFor, modelNow, type State, type Turn } from "../state.ts";
 import type { Plain, Ready } from "./before-model.ts";

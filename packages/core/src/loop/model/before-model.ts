@@ -29,7 +29,7 @@ import {
   toUsage,
   type Usage,
 } from "../../vocab/index.ts";
-import type { EffectContext } from "../effects.ts";
+import type { EffectContext } from "../effect-context.ts";
 import { roomFor } from "../limits/budgets.ts";
 import type { State, Turn } from "../state.ts";
 import { assistantMessage, messageTokens, noteMessage, tokenCounter, toToolMessage, userMessage } from "./conversation.ts";

@@ -4,7 +4,7 @@
  */
 import { FaultError, maxCost, toUsage } from "../../vocab/index.ts";
 import { classifyModel, reportModel } from "../calls/breakers.ts";
-import { checkHold, consume, type EffectContext } from "../effects.ts";
+import { checkHold, consume, type EffectContext } from "../effect-context.ts";
 import type { Turn } from "../state.ts";
 import { askUnlessStopped, failedEvent, repliedEvent } from "./ask-model.ts";
 import { summaryDigest, summaryFor, summaryRequest, summedEvent } from "./context.ts";

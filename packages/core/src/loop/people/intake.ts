@@ -21,10 +21,10 @@ import {
   toCanonicalJson,
 } from "../../vocab/index.ts";
 import { toDelegateOutcome, withConsequences } from "../calls/delegate.ts";
-import { evidence } from "../calls/outcome-events.ts";
 import { lateReason } from "../calls/race.ts";
+import { evidence } from "../calls/start-call.ts";
 import type { SessionCommits } from "../commit.ts";
-import type { EffectContext, EffectResult } from "../effects.ts";
+import type { EffectContext, EffectResult } from "../effect-context.ts";
 import { isPromise, type MiddlewareRun, onResult, onUserMessage, sceneIn } from "../model/middleware.ts";
 import { shownOutcome, withCleanedEvents } from "../model/sanitise.ts";
 import { callsIn } from "../state.ts";

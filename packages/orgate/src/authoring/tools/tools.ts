@@ -27,8 +27,10 @@ import { projectFiles } from "../../files/project-files.ts";
 import { pathGuard } from "../../guard/path-guard.ts";
 import { PROTECTED } from "../../guard/protected-paths.ts";
 import type { Env } from "../../node/env.ts";
-import { loadManifests } from "../../project/load.ts";
-import { loadToolBox } from "../../project/tool-box.ts";
+import { chooseFormats } from "../../project/formats/formats.ts";
+import { openInputs, throwProblem } from "../../project/formats/inputs.ts";
+import { loadTools } from "../../project/formats/load-tools.ts";
+import { manifestFormat } from "../../project/project-manifests.ts";
 import { orgateHome } from "../../store/keyring.ts";
 import { fileTools } from "../../tools/file-tools.ts";
 import { type ArtifactKind, MAX_ARTIFACT, SHELL } from "../artifact.ts";
@@ -263,16 +265,16 @@ const lister = (config: Config, env: Env, desk: Pick<CoordinatorTools, "tools">)
     riskTier: "low",
     labels: [],
     async run() {
-      const manifests = loadManifests(config, env, null);
-      const box = await loadToolBox(config, { tools: manifests.tools, spare: desk.tools });
-      const tools = [...box].map(([name, { tool }]) => ({
+      const formats = await chooseFormats(config, manifestFormat(config, env, null));
+      const all = await loadTools(formats.tools, openInputs(config, "tools", throwProblem), desk.tools);
+      const tools = [...(await all.box())].map(([name, { tool }]) => ({
         name,
         description: tool.description,
         effects: tool.effects,
         riskTier: tool.riskTier,
         arguments: tool.inputSchema,
       }));
-      const broken = [...manifests.broken].map(([name, { detail }]) => ({ name, problem: detail }));
+      const broken = [...all.broken].map(([name, { detail }]) => ({ name, problem: detail }));
       return { count: tools.length, tools, ...(broken.length === 0 ? {} : { broken }) };
     },
   });

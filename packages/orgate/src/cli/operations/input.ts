@@ -6,7 +6,7 @@ import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/
 import type { Given } from "@orgate/shell/terminal";
 import { isRefusal } from "../../operations/refusal.ts";
 import { isDiskFull } from "../../store/disk-full.ts";
-import { looking, positive, sessionOf } from "../commands/project/looking.ts";
+import { findSessionByText, positive, withReadOnlyStore } from "../commands/project/read-only.ts";
 import { OperationError } from "../operation-error.ts";
 
 /** One argument or option: the field that it fills, its name on the command line, and its text. */
@@ -44,7 +44,7 @@ async function toValue({ as = "text" }: CliField, what: string, text: string, gi
     case "flag":
       return true;
     case "session":
-      return (await looking(given, ({ journal }) => sessionOf(journal, text))).session;
+      return (await withReadOnlyStore(given, ({ journal }) => findSessionByText(journal, text))).session;
     case "number":
       return positive(text, what);
     case "time": {

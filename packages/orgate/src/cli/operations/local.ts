@@ -19,7 +19,7 @@ import type { Runtime } from "../../runtime/api.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
-import { certified, personOf, projectOf } from "../commands/project/project.ts";
+import { certifyIfNeeded, findCaller, openGivenProject } from "../commands/project/project.ts";
 import { openProjectRuntime } from "../commands/project/serving.ts";
 import { fromLocalError, readKey } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
@@ -35,8 +35,8 @@ export async function withLocalOperations<T>(
   decides: Decides,
   work: (operations: LocalOperations) => Promise<T>,
 ): Promise<T> {
-  const person = personOf(given, screen);
-  const loaded = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
+  const person = findCaller(given, screen);
+  const loaded = await loadRunnableProject(openGivenProject(given), { env: given.env, surface: "cli" });
   const { config, project, gate } = loaded;
   const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: person.name }, openCalendar());
   const runtime = await openProjectRuntime(given, screen, loaded, person);
@@ -50,7 +50,7 @@ export async function withLocalOperations<T>(
     handlers: operations.handlers,
     checks: operations.checks,
     once: operations.context.once,
-    beforeChange: () => certified(given, screen, runtime.place, person),
+    beforeChange: () => certifyIfNeeded(given, screen, runtime.place, person),
   });
   const caller: Caller = {
     principal: { kind: "user", id: person.name },

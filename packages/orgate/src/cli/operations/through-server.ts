@@ -6,7 +6,7 @@ import { OPERATION_WORDS } from "@orgate/protocol/words";
 import { type Given, INTERRUPTED } from "@orgate/shell/terminal";
 import { readServerAddress } from "../../files/server-address.ts";
 import type { OperationResult } from "../../operations/result.ts";
-import { projectOf } from "../commands/project/looking.ts";
+import { openGivenProject } from "../commands/project/read-only.ts";
 import { readKey, toOperationError } from "./input.ts";
 
 export type CallOperation = (name: CallableOperation, fields: OperationFields) => Promise<OperationResult>;
@@ -14,7 +14,7 @@ export type CallOperation = (name: CallableOperation, fields: OperationFields) =
 /** Null if no server runs for the project, or there is no key for it. */
 export function findServer(given: Given): CallOperation | null {
   const key = given.env.ORGATE_API_KEY ?? "";
-  const url = key === "" ? null : readServerAddress(projectOf(given).journal.directory);
+  const url = key === "" ? null : readServerAddress(openGivenProject(given).journal.directory);
   if (url === null) return null;
   mustBeKey(key);
   const address = mustBeThisMachine(url);

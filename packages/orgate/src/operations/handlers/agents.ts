@@ -4,7 +4,7 @@ import type { OperationOutput } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { type Act, act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
-import { agentNamed, type OperationContext } from "../context.ts";
+import { findAgent, type OperationContext } from "../context.ts";
 import type { OperationCall, OperationChecks, OperationHandlers } from "../execute.ts";
 import { mustBeFree, openUnderCallersId, sessionToSpeakIn } from "../open-session.ts";
 import { type ListPage, page, pair, toPage } from "../paging.ts";
@@ -16,7 +16,7 @@ export function agentHandlers(
 ): Pick<OperationHandlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
   const { runtime, sessionDriver } = front;
   const mustBe = (name: string): Agent => {
-    const agent = agentNamed(front, name);
+    const agent = findAgent(front, name);
     if (agent === null) throw new FaultError({ kind: "agent-missing", agent: name, known: [] }); // who may not see them is not told of them
     return agent;
   };
@@ -52,7 +52,7 @@ export function agentHandlers(
 export const agentChecks = (front: OperationContext): OperationChecks => ({
   execute: async (call) => {
     const { params, body, once } = call;
-    const agent = agentNamed(front, params.agent);
+    const agent = findAgent(front, params.agent);
     if (agent === null) throw new FaultError({ kind: "agent-missing", agent: params.agent, known: [] });
     if (body.limits !== undefined) mustLower(agent.limits, body.limits);
     if (body.id !== undefined) mustBeFree(body.id, once);

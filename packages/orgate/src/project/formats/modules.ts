@@ -14,10 +14,7 @@ import type { AgentFormat } from "./format.ts";
 export const moduleFormat: AgentFormat = {
   name: "module",
   matches: (path) => /\.[cm]?[jt]s$/.test(path),
-  async load(patterns, { config, report }) {
-    const loaded = await loadAgents(config.root, patterns, (fault) => report(fault, "agents"));
-    return { agents: loaded.map((one) => ({ ...one, unfit: [] })), sources: [] };
-  },
+  load: async (patterns, { root, report }) => ({ agents: await loadAgents(root, patterns, (fault) => report(fault, "agents")) }),
 };
 
 export type LoadedAgent = Readonly<{ agent: Agent; file: string }>;

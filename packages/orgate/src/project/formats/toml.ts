@@ -20,18 +20,15 @@ import {
   readJson,
   suggestNearest,
 } from "@orgate/core";
-import { errorMessage } from "@orgate/core/vocab";
-import { unusableTool } from "@orgate/toolclad";
 import * as z from "zod";
-import { type FileProblemAt, fileFault } from "../../files/file-fault.ts";
-import { readTextFile } from "../../files/text-file.ts";
-import { findTomlPosition, readToml } from "../../files/toml-text.ts";
-import { matchProjectFiles, type OnLoadFault, reportFault } from "../../guard/modules.ts";
+import { fileFault } from "../../files/file-fault.ts";
+import { findTomlPosition, readToml, type TextPosition } from "../../files/toml-text.ts";
+import { type OnLoadFault, reportFault } from "../../guard/modules.ts";
 import { findAgentPrices } from "../../models/agent-prices.ts";
+import { unusableTool } from "../../tools/unusable-tool.ts";
 import { defineReporting } from "../agent-settings.ts";
-import type { AgentFormat, FormatAgent, NamedTools } from "./format.ts";
+import type { AgentFormat, FormatAgent, FormatContext, NamedTools } from "./format.ts";
 
-const MAX_BYTES = 256 * 1024;
 const HINT = "see docs/guide/agents.md for every setting";
 
 const priceSchema = z.strictObject({
@@ -79,23 +76,24 @@ export const tomlFormat: AgentFormat = {
   name: "toml",
   matches: (path) => path.endsWith(".toml"),
   async load(patterns, context) {
-    const root = realpathSync(context.config.root);
-    const files = matchProjectFiles(root, patterns, "agents");
-    if (files.length === 0) return { agents: [], sources: [] };
+    const { root, readText } = context;
+    const files = context.listFiles(patterns);
+    if (files.length === 0) return { agents: [] };
     const tools = await context.tools();
     const trouble: OnLoadFault = (fault) =>
       context.report(fault, fault.fault.kind === "file-bad" && fault.fault.file.endsWith(".toml") ? undefined : "tools");
     const agents: FormatAgent[] = [];
-    for (const file of files) agents.push(...((await reportFault(async () => readAgent(file, { root, tools, trouble }), trouble)) ?? []));
+    for (const file of files)
+      agents.push(...((await reportFault(async () => readAgent(file, { root, tools, trouble, readText }), trouble)) ?? []));
     if (agents.length < files.length) context.markUnread("agents");
-    return { agents, sources: [] };
+    return { agents };
   },
 };
 
-type Ground = Readonly<{ root: string; tools: NamedTools; trouble: OnLoadFault }>;
+type AgentInputs = Pick<FormatContext, "root" | "readText"> & Readonly<{ tools: NamedTools; trouble: OnLoadFault }>;
 
 /** Reports everything that is wrong with a file and goes on with the rest; empty if the rest makes no agent. */
-function readAgent(file: string, { root, tools: named, trouble }: Ground): readonly FormatAgent[] {
+function readAgent(file: string, { root, tools: named, trouble, readText }: AgentInputs): readonly FormatAgent[] {
   const { box, broken, isIncomplete } = named;
   const text = readText(file);
   const toml = readToml(text);
@@ -105,7 +103,7 @@ function readAgent(file: string, { root, tools: named, trouble }: Ground): reado
   );
   if (written === null) return [];
   const { tools, recover, breaker, model, output, prices: own, knowledge, schedules, webhooks, ...rest } = written;
-  const unfit: FormatAgent["unfit"][number][] = [];
+  const unfit: NonNullable<FormatAgent["unfit"]>[number][] = [];
   const found = tools.flatMap((name, i) => {
     const [known, wrong] = [box.get(name), broken.get(name)];
     if (known !== undefined) return [known.tool];
@@ -124,7 +122,7 @@ function readAgent(file: string, { root, tools: named, trouble }: Ground): reado
       ...(recover === undefined ? {} : { recover: recover as RecoveryDefinition }),
       ...(breaker === undefined ? {} : { breaker }),
       ...(knowledge === undefined ? {} : { knowledge: knowledge as KnowledgeDefinition }),
-      ...readOutputSetting(output, { file, root, text, trouble }),
+      ...readOutputSetting(output, { file, root, text, trouble, readText }),
       ...(schedules === undefined ? {} : { schedules: schedules as unknown as NonNullable<AgentDefinition["schedules"]> }),
       ...(webhooks === undefined ? {} : { webhooks: webhooks as unknown as NonNullable<AgentDefinition["webhooks"]> }),
       tools: found,
@@ -159,11 +157,11 @@ function leaveOut(value: unknown, path: readonly PropertyKey[]): void {
 
 function readOutputSetting(
   output: Written["output"],
-  { file, root, text, trouble }: Readonly<{ file: string; root: string; text: string; trouble: OnLoadFault }>,
+  { file, root, text, trouble, readText }: Omit<AgentInputs, "tools"> & Readonly<{ file: string; text: string }>,
 ): Pick<AgentDefinition, "output"> {
   if (typeof output !== "string") return output === undefined ? {} : { output };
   try {
-    return { output: schemaIn(output, file, root, findTomlPosition(text, ["output"])) };
+    return { output: readSchema(output, { file, root, readText, at: findTomlPosition(text, ["output"]) }) };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     trouble(error);
@@ -172,13 +170,15 @@ function readOutputSetting(
 }
 
 /** A path from the agent's own file, within the project. */
-function schemaIn(path: string, file: string, root: string, place: NonNullable<FileProblemAt["at"]> | null): JsonObject {
+function readSchema(
+  path: string,
+  { file, root, readText, at }: Pick<FormatContext, "root" | "readText"> & Readonly<{ file: string; at: TextPosition }>,
+): JsonObject {
   const hint = "name a file of the project that holds a JSON Schema, from this one's folder on; or write the schema as a table";
   const there = resolve(dirname(file), path);
   const found = existsSync(there) ? realpathSync(there) : null;
-  if (found === null) throw fileFault({ file, at: place, detail: `\`output\`: there is no file \`${path}\``, hint });
-  if (relative(root, found).startsWith(".."))
-    throw fileFault({ file, at: place, detail: `\`output\`: \`${path}\` is outside the project`, hint });
+  if (found === null) throw fileFault({ file, at, detail: `\`output\`: there is no file \`${path}\``, hint });
+  if (relative(root, found).startsWith("..")) throw fileFault({ file, at, detail: `\`output\`: \`${path}\` is outside the project`, hint });
   const read = readJson(readText(found));
   if (read.kind === "not-json") throw fileFault({ file: found, at: read, detail: `not JSON: ${read.detail}`, hint });
   if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
@@ -190,14 +190,6 @@ function schemaIn(path: string, file: string, root: string, place: NonNullable<F
 function toSettingPath(setting: string): readonly string[] {
   const path = setting.split(".");
   return Object.hasOwn(agentSchema.shape, path[0] ?? "") ? path : ["limits", ...path];
-}
-
-function readText(file: string): string {
-  try {
-    return readTextFile(file, MAX_BYTES);
-  } catch (error) {
-    throw fileFault({ file, detail: errorMessage(error), hint: "it must be a readable text file" }, error);
-  }
 }
 
 const listIssues = (error: z.ZodError): readonly Readonly<{ path: readonly PropertyKey[]; detail: string }>[] =>

@@ -7,8 +7,9 @@ import { type Agent, equipAgent, NO_RESOURCES, type ProjectResources, type Skill
 import type { Config } from "../../config/config.ts";
 import { assertArguments, objectWith, text } from "../../node/argument-checks.ts";
 import { assertAgentComplete } from "../agent-settings.ts";
+import { openInputs, throwProblem, toProblemsFault } from "../formats/inputs.ts";
 import { findPublicDelegates, finishAgent } from "./project-symbi.ts";
-import { buildAgent, readSymbiFiles, problemAt as symbiProblemAt, toProblemsFault } from "./symbi-files.ts";
+import { buildAgent, readSymbiFiles, problemAt as symbiProblemAt } from "./symbi-files.ts";
 import { toSymbiInputs } from "./symbi-inputs.ts";
 import type { SymbiOrigin, SymbiSource } from "./symbi-origin.ts";
 
@@ -34,7 +35,7 @@ const FILES = ["agents/*.symbi", "agents/*.dsl"];
 export async function symbiAgents(options: SymbiAgentsOptions): Promise<readonly Agent[]> {
   assertArguments("symbiAgents", { options: objectWith({ root: text(ROOT_HINT) }, ROOT_HINT) }, options);
   const { root, files = FILES, tools = [], skills = [], groups = {}, prices = {} } = options;
-  const sources = (await readSymbiFiles(root, files)).map((read) => {
+  const sources = (await readSymbiFiles(files, openInputs({ root }, "agents", throwProblem))).map((read) => {
     if (read.kind === "problems") throw toProblemsFault(read.path, read.problems);
     return read.source;
   });

@@ -3,12 +3,11 @@
  * Rule: Y-4.
  */
 
-import { realpathSync } from "node:fs";
 import {
   type Agent,
   DEFAULT_MODEL,
   defineMiddleware,
-  type FaultError,
+  FaultError,
   fromJsonSchema,
   type JsonObject,
   type Middleware,
@@ -17,14 +16,11 @@ import {
 } from "@orgate/core";
 import { errorMessage } from "@orgate/core/vocab";
 import type { AgentDraft, SymbiFile, SymbiProblem } from "@orgate/symbi";
-import { unusableTool } from "@orgate/toolclad";
-import { fileFault } from "../../files/file-fault.ts";
-import { type Draft, findDraft, matchDrafts } from "../../files/file-overlay.ts";
-import { readTextFile } from "../../files/text-file.ts";
-import { matchProjectFiles, toProjectPath } from "../../guard/modules.ts";
+import { toProjectPath } from "../../guard/modules.ts";
 import { findAgentPrices } from "../../models/agent-prices.ts";
+import { unusableTool } from "../../tools/unusable-tool.ts";
 import { defineReporting } from "../agent-settings.ts";
-import type { NamedTools } from "../formats/format.ts";
+import type { FormatInputs, NamedTools } from "../formats/format.ts";
 import type { SymbiSource } from "./symbi-origin.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -45,17 +41,16 @@ export const isSymbi = (path: string): boolean => path.endsWith(".symbi") || pat
 
 /** All that the project has, whatever is wrong with each. The language is the largest thing there is to load: only where there is a file of it that is not remembered. */
 export async function readSymbiFiles(
-  root: string,
   patterns: readonly string[],
-  drafts: readonly Draft[] = [],
-  memory: ReadSymbiCache = NEVER_READ,
+  inputs: SymbiFileInputs,
+  cache: ReadSymbiCache = NEVER_READ,
 ): Promise<readonly ReadSource[]> {
-  const folder = realpathSync(root);
-  const files = [...new Set([...matchProjectFiles(folder, patterns, "agents"), ...matchDrafts(folder, patterns, drafts)])].sort();
   const reads: ReadSource[] = [];
-  for (const path of files) reads.push(await readSymbiFile(folder, path, drafts, memory));
+  for (const path of inputs.listFiles(patterns)) reads.push(await readSymbiFile(path, inputs, cache));
   return reads;
 }
+
+type SymbiFileInputs = Omit<FormatInputs, "report">;
 
 /** Cached form of a text, and a way to store it. */
 export type ReadSymbiCache = Readonly<{
@@ -64,7 +59,7 @@ export type ReadSymbiCache = Readonly<{
 }>;
 const NEVER_READ: ReadSymbiCache = { read: () => null, keepRead: () => {} };
 
-async function readSymbiFile(root: string, path: string, drafts: readonly Draft[], memory: ReadSymbiCache): Promise<ReadSource> {
+async function readSymbiFile(path: string, { root, readText }: SymbiFileInputs, cache: ReadSymbiCache): Promise<ReadSource> {
   const file = toProjectPath(root, path);
   const trouble = (detail: string, hint: string): ReadSource => ({
     kind: "problems",
@@ -76,23 +71,17 @@ async function readSymbiFile(root: string, path: string, drafts: readonly Draft[
   if (!/^[\p{L}\p{N}][\p{L}\p{N}._/-]*$/u.test(file))
     return trouble("its name cannot stand in a policy's", "use letters, digits, `.`, `_` and `-`");
   try {
-    const text = findDraft(path, root, drafts) ?? readTextFile(path, MAX_BYTES);
-    const known = memory.read(text, file);
+    const text = readText(path, MAX_BYTES);
+    const known = cache.read(text, file);
     if (known !== null) return { kind: "source", source: { symbi: known, path } };
     const read = (await import("@orgate/symbi")).readSymbi(text, file);
     if (read.kind === "problems") return { ...read, path, part: read.part === null ? null : { symbi: read.part, path } };
-    memory.keepRead(text, read.symbi);
+    cache.keepRead(text, read.symbi);
     return { kind: "source", source: { symbi: read.symbi, path } };
   } catch (error) {
-    return trouble(errorMessage(error), "it must be a readable text file");
+    const isUnreadable = error instanceof FaultError && error.fault.kind === "file-bad";
+    return trouble(isUnreadable ? error.fault.detail : errorMessage(error), "it must be a readable text file");
   }
-}
-
-/** Throws with the first problem, and how many more there are. */
-export function toProblemsFault(path: string, problems: readonly [SymbiProblem, ...SymbiProblem[]], cause?: unknown): FaultError {
-  const [{ line, column, detail, hint }, ...more] = problems;
-  const rest = more.length === 0 ? hint : `${hint}; ${more.length} more: \`orgate agents validate\` tells them all`;
-  return fileFault({ file: path, at: { line, column }, detail, hint: rest }, cause);
 }
 
 /** T-16 `unfit`: tools that it names, that are written, and that cannot be used: it is not run without them, and the others are. */

@@ -2,10 +2,10 @@
 
 import { relative } from "node:path";
 import type { Agent } from "@orgate/core";
-import type { Compiled, UnknownTools } from "@orgate/symbi";
-import { isUnusableTool } from "@orgate/toolclad";
-import type { AgentFormat, FormatAgent, FormatContext, NamedTools, ProjectAgent } from "../formats/format.ts";
-import { findPublicDelegates, finishAgent, hasMissingParts } from "./project-symbi.ts";
+import type { AgentDraft, Compiled, SymbiFile, UnknownTools } from "@orgate/symbi";
+import { isUnusableTool } from "../../tools/unusable-tool.ts";
+import type { AgentAbout, AgentFormat, AgentSource, FinishedAgent, FormatAgent, FormatContext, NamedTools } from "../formats/format.ts";
+import { findProcedureDoubts, findPublicDelegates, finishAgent, hasMissingParts, PRIVATE } from "./project-symbi.ts";
 import { openSymbiCache, type SymbiCache } from "./symbi-cache.ts";
 import { buildAgent, isSymbi, readSymbiFiles, problemAt as symbiProblemAt } from "./symbi-files.ts";
 import { type SymbiInputs, toSymbiInputs } from "./symbi-inputs.ts";
@@ -16,6 +16,28 @@ export const symbiFormat: AgentFormat = {
   matches: isSymbi,
   load: (patterns, context) => new SymbiLoading(context).load(patterns),
 };
+
+/** A source whose whole file can be looked at. */
+type SymbiAgentSource = AgentSource & Readonly<{ symbi: SymbiFile }>;
+const isSymbiSource = (source: AgentSource): source is SymbiAgentSource => "symbi" in source;
+
+/** `file`: below the project's folder. */
+export const findSymbiFile = (sources: readonly AgentSource[], file: string): SymbiFile | null =>
+  sources.filter(isSymbiSource).find(({ symbi }) => symbi.file === file)?.symbi ?? null;
+
+function describeDraft(draft: AgentDraft, position: (at: number) => { line: number }): AgentAbout {
+  const { description, version, author, license, tags, procedure, input, isPrivate } = draft;
+  return {
+    description,
+    version,
+    author,
+    license,
+    tags,
+    procedure: procedure === null ? null : { text: procedure.text, line: position(procedure.at).line },
+    input,
+    labels: isPrivate ? [PRIVATE] : [],
+  };
+}
 
 const NOTHING_MADE: Compiled = { kind: "compiled", policies: [], files: [] };
 
@@ -33,7 +55,12 @@ class SymbiLoading {
 
   async load(patterns: readonly string[]) {
     const found = await this.#read(patterns);
-    const sources = found.map(({ path, symbi }) => ({ path, symbi, schedules: symbi.schedules, webhooks: symbi.webhooks }));
+    const sources: readonly SymbiAgentSource[] = found.map(({ path, symbi }) => ({
+      path,
+      symbi,
+      schedules: symbi.schedules,
+      webhooks: symbi.webhooks,
+    }));
     const drafts = found.flatMap((source) => source.symbi.agents.map((draft) => ({ source, draft })));
     if (drafts.length === 0) return { agents: [], sources };
     const tools = await this.#context.tools();
@@ -43,12 +70,12 @@ class SymbiLoading {
   }
 
   async #read(patterns: readonly string[]): Promise<readonly SymbiSource[]> {
-    const { config, refuse, markUnread: lose } = this.#context;
-    const reads = await readSymbiFiles(config.root, patterns, config.drafts, this.#memory);
+    const { refuse, markUnread } = this.#context;
+    const reads = await readSymbiFiles(patterns, this.#context, this.#memory);
     return reads.flatMap((read) => {
       if (read.kind === "source") return [read.source];
       refuse(read.path, read.problems);
-      if (!read.isWhole) lose("agents");
+      if (!read.isWhole) markUnread("agents");
       if (read.part !== null && !read.isWhole) this.#torn.add(read.part);
       return read.part === null ? [] : [read.part];
     });
@@ -56,7 +83,7 @@ class SymbiLoading {
 
   #define(origin: SymbiOrigin, tools: NamedTools): readonly FormatAgent[] {
     const { source, draft } = origin;
-    const { config, refuse, collect, markUnread: lose } = this.#context;
+    const { root, refuse, collect, markUnread } = this.#context;
     const at = (place: number, detail: string, hint: string) => symbiProblemAt(source.symbi, place, detail, hint);
     const other = this.#origins.get(draft.name);
     if (other !== undefined) {
@@ -71,10 +98,10 @@ class SymbiLoading {
     const { agent, unfit } = built;
     collect(
       unfit.map(({ tool, at: place, file, line, detail, hint }) =>
-        at(place, `tool \`${tool}\` cannot be used: ${detail}`, `mend ${relative(config.root, file)}:${line}: ${hint}`),
+        at(place, `tool \`${tool}\` cannot be used: ${detail}`, `mend ${relative(root, file)}:${line}: ${hint}`),
       ),
     );
-    if (agent === null) lose("agents");
+    if (agent === null) markUnread("agents");
     const position = (place: number) => {
       const { line, column } = at(place, "", "");
       return { line, column };
@@ -84,20 +111,22 @@ class SymbiLoading {
       return position(named ?? draft.places.get(setting) ?? draft.at);
     };
     const finish = (whole: Agent) => this.#finish(whole, origin);
-    return agent === null ? [] : [{ agent, file: source.path, unfit, at: position(draft.at), locate, finish }];
+    const about = describeDraft(draft, position);
+    return agent === null
+      ? []
+      : [{ agent, file: source.path, unfit, isUnfitReported: true, about, at: position(draft.at), locate, finish }];
   }
 
-  async #finish(agent: Agent, origin: SymbiOrigin): Promise<Pick<ProjectAgent, "agent" | "symbi">> {
+  async #finish(agent: Agent, origin: SymbiOrigin): Promise<FinishedAgent> {
     const made = await this.#compile(agent, origin);
     if (made.kind === "problems") this.#context.refuse(origin.source.path, made.problems);
-    return made.kind === "agent"
-      ? { agent: made.agent, symbi: { origin, policies: made.policies } }
-      : { agent, symbi: { origin, policies: [] } };
+    const finished = made.kind === "agent" ? { agent: made.agent, rules: made.policies } : { agent, rules: [] };
+    return { ...finished, warnings: () => findProcedureDoubts(finished.agent, origin) };
   }
 
   async #compile(agent: Agent, origin: SymbiOrigin) {
-    const { config, isCollecting } = this.#context;
-    const seen = () => toSymbiInputs(agent, config.groups);
+    const { groups, isCollecting } = this.#context;
+    const seen = () => toSymbiInputs(agent, groups);
     const unknown = isCollecting ? this.#unknownTo(agent, origin) : null;
     if (unknown !== null) {
       const part = (await import("./symbi-compile.ts")).compileAgent(origin, seen(), unknown);

@@ -220,6 +220,28 @@ describe("a journal store of the program's own", () => {
   });
 });
 
+test("a notifier may be an instance of a class", async () => {
+  class Desk {
+    readonly told: string[] = [];
+    tell({ kind }: Parameters<NonNullable<RuntimeOptions["notify"]>["tell"]>[0]) {
+      this.told.push(kind);
+    }
+    async close() {}
+  }
+  const notify = new Desk();
+  const gate = tableGate(
+    [
+      { id: "ask", action: "tool:note", verdict: "ask" },
+      { id: "all", action: "*", verdict: "allow" },
+    ],
+    sha256,
+  );
+  const runtime = await createRuntime(options({ notify, gate }).given);
+  await runtime.complete("clerk", "Go.");
+  expect(notify.told).toHaveLength(1);
+  await runtime.close();
+});
+
 describe("a knowledge store of the program's own", () => {
   test("that throws does not end the run", async () => {
     const broken = { ...memoryKnowledge(), search: () => Promise.reject(new Error("gone")) } as unknown as ReturnType<
@@ -285,6 +307,7 @@ describe("a tracer of the program's own", () => {
 test.each([
   ["breakers", { "tool:x": { failures: 0 } }, "settings by breaker"],
   ["breakers", { "tool:x": { tries: 3 } }, "settings by breaker"],
+  ["breakers", { "tols:x": { failures: 3 } }, "settings by breaker"],
   ["clock", { now: 1 }, "a clock"],
   ["ids", {}, "ids: { session, approval, intent }"],
   ["counters", 3, "a function from a tokenizer's name"],
@@ -292,5 +315,20 @@ test.each([
   ["knowledge", {}, "a knowledge store"],
 ])("`%s` of another shape is refused before anything is opened", async (name, value, wanted) => {
   const { given } = options({ [name]: value } as Partial<RuntimeOptions>);
+  expect(await errorOf(createRuntime(given))).toContain(wanted);
+});
+
+test.each([
+  [
+    "a context plan",
+    { context: { kind: "own", plan: "newst" } },
+    { contextPlans: { newest: () => null } },
+    "there is no context plan `newst`",
+  ],
+  ["a context plan", { context: { kind: "own", plan: "toString" } }, {}, "there is no context plan `toString`"],
+  ["a token counter", { tokenizer: "own/letters" }, { counters: () => null }, "there is no token counter `own/letters`"],
+  ["a token counter", { tokenizer: "own/letters" }, {}, "there is no token counter `own/letters`"],
+] as const)("an agent that names %s which nobody brings is refused before anything is opened", async (_, setting, ports, wanted) => {
+  const { given } = options({ agents: [defineAgent({ name: "clerk", instructions: "x", ...setting })], ...ports });
   expect(await errorOf(createRuntime(given))).toContain(wanted);
 });

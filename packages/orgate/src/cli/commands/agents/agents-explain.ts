@@ -3,25 +3,27 @@
 import { FaultError } from "@orgate/core";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type RunCommand, visible, visibleLines } from "@orgate/shell/terminal";
+import { toProjectPath } from "../../../guard/modules.ts";
 import { assertAgentComplete } from "../../../project/agent-settings.ts";
-import { problemAt as symbiProblemAt } from "../../../project/symbi/symbi-files.ts";
-import type { SymbiOrigin } from "../../../project/symbi/symbi-origin.ts";
+import type { ProjectAgent } from "../../../project/formats/format.ts";
+import { openGivenProject } from "../project/project.ts";
 import { requireAgent } from "./agents.ts";
 
 export const explainAgent: RunCommand = async (given, screen) => {
-  const { agent, symbi } = await requireAgent(given);
-  if (symbi === undefined)
+  const found = await requireAgent(given);
+  const { agent, about } = found;
+  const policies = found.rules ?? toRules(found);
+  if (found.rules === undefined && policies.length === 0)
     throw new FaultError({
       kind: "usage",
-      detail: `agent \`${agent.name}\` is no .symbi file, and says nothing of policies itself`,
+      detail: `the file of agent \`${agent.name}\` contains no policies`,
       hint: "`orgate policy list` shows the project's, `orgate policy explain` a decision",
     });
   assertAgentComplete(agent); // without what it names its rules are not written, and it may do nothing
-  const { policies, origin } = symbi;
-  const { file } = origin.source.symbi;
+  const file = toProjectPath(openGivenProject(given).root, found.file);
   if (given.json) {
-    const labels = origin.draft.isPrivate ? ["private"] : [];
-    const procedure = origin.draft.procedure?.text ?? null;
+    const { labels = [] } = about ?? {};
+    const procedure = about?.procedure?.text ?? null;
     const tools = agent.tools.map((t) => t.name);
     screen.line(JSON.stringify({ agent: agent.name, file, policies, limits: agent.limits, labels, tools, procedure }));
     return EXIT.success;
@@ -35,17 +37,24 @@ export const explainAgent: RunCommand = async (given, screen) => {
     for (const text of laidOut(cedar)) screen.line(`  ${visible(text)}`);
     screen.line(`  ${paint("dim", shadow ? `recorded as ${id}, never enforced` : `decides as ${id}`)}`);
   }
-  tellProcedure(origin, screen);
+  showProcedure(found, file, screen);
   return EXIT.success;
 };
 
 /** Prints the procedure that the model reads; none of it runs. */
-function tellProcedure({ source: { symbi }, draft: { procedure } }: SymbiOrigin, screen: Screen): void {
+/** Policies of a format that lists no rules of its own: each as its own text. */
+const toRules = ({ agent }: ProjectAgent): NonNullable<ProjectAgent["rules"]> =>
+  agent.policies.flatMap(({ pieces, shadow }) =>
+    pieces.map(({ id, text }) => ({ id, line: 1, column: 1, block: null, rule: id, cedar: text, shadow })),
+  );
+
+/** The model reads the bodies as instructions; nothing of them runs. */
+function showProcedure({ about }: ProjectAgent, file: string, screen: Screen): void {
+  const procedure = about?.procedure ?? null;
   if (procedure === null) return;
-  const { line: at } = symbiProblemAt(symbi, procedure.at, "", "");
   screen.line();
   screen.line(
-    `${screen.paint("dim", `${symbi.file}:${at}`)} its bodies are a part of its instructions; every call in them is decided when the model proposes it`,
+    `${screen.paint("dim", `${file}:${procedure.line}`)} its bodies are a part of its instructions; every call in them is decided when the model proposes it`,
   );
   for (const text of visibleLines(procedure.text).split("\n")) screen.line(`  ${text}`);
 }

@@ -385,7 +385,7 @@ test("explain shows each rule with its line, and the Cedar that it is", async ()
   expect(await desk.json("agents", "explain", "payer")).toMatchObject({
     policies: [{ line: 9 }, { line: 10 }, { line: 11, shadow: true }],
   });
-  expectRefusal(await desk.orgate("agents", "explain", "desk"), 2, "is no .symbi file");
+  expectRefusal(await desk.orgate("agents", "explain", "desk"), 2, "the file of agent `desk` contains no policies");
 });
 
 test("a rule is shown whole and as it is: links in texts, several lines, comments aside; nothing in a text looks like a policy", async () => {

@@ -5,37 +5,34 @@ import { type Agent, FaultError, MODEL_SETTINGS, MODEL_SOURCES, suggestNearest }
 import { shorten } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
 import { type Cell, count, EXIT, type Given, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
-import type { SymbiProblem } from "@orgate/symbi";
 import type { Config } from "../../../config/config.ts";
 import { faultToProblem, matchProjectFiles, toProjectPath } from "../../../guard/modules.ts";
 import { sha256 } from "../../../node/crypto.ts";
 import { tryLoadFolder } from "../../../policies/policy-load.ts";
-import type { ProjectAgent } from "../../../project/formats/format.ts";
+import type { AgentAbout, ProjectAgent, ProjectProblem } from "../../../project/formats/format.ts";
 import { type LoadedProject, loadProject } from "../../../project/load.ts";
-import { findProcedureDoubts } from "../../../project/symbi/project-symbi.ts";
-import { isSymbi } from "../../../project/symbi/symbi-files.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { printProblem, toPolicyOptions } from "../policies/policy.ts";
-import { projectOf } from "../project/project.ts";
+import { openGivenProject } from "../project/project.ts";
 
 /** Every agent, whichever way it is written, with where it stands. */
 export const listAgents: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const { agents } = await loadProject(config, { env: given.env });
-  const all = agents.map(({ agent, file, format, symbi }) => ({
+  const all = agents.map(({ agent, file, format, rules = [], about = NO_ABOUT }) => ({
     name: agent.name,
     kind: format,
     file: toProjectPath(config.root, file),
     model: agent.model,
     modelSource: agent.modelSource,
     tools: agent.tools.map((tool) => tool.name),
-    policies: symbi?.policies.length ?? 0,
-    description: symbi?.origin.draft.description ?? null,
-    version: symbi?.origin.draft.version ?? null,
-    author: symbi?.origin.draft.author ?? null,
-    license: symbi?.origin.draft.license ?? null,
-    tags: symbi?.origin.draft.tags ?? [],
+    policies: rules.length,
+    description: about.description,
+    version: about.version,
+    author: about.author,
+    license: about.license,
+    tags: about.tags,
     digest: agent.digest(sha256),
   }));
   if (given.json) screen.line(JSON.stringify(all));
@@ -59,7 +56,7 @@ const MOST_ABOUT = 80;
 
 export async function requireAgent(given: Given): Promise<ProjectAgent> {
   const [name = ""] = given.args;
-  const { agents } = await loadProject(projectOf(given), { env: given.env });
+  const { agents } = await loadProject(openGivenProject(given), { env: given.env });
   const found = agents.find(({ agent }) => agent.name === name);
   if (found !== undefined) return found;
   throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map(({ agent }) => agent.name) });
@@ -68,13 +65,14 @@ export async function requireAgent(given: Given): Promise<ProjectAgent> {
 /** Everything that a session of it depends on. */
 export const showAgent: RunCommand = async (given, screen) => {
   const found = await requireAgent(given);
-  const { agent, file, format, symbi } = found;
+  const { agent, file, format, rules = [], about = NO_ABOUT } = found;
   const shown = {
     ...factsOf(agent),
     kind: format,
-    file: toProjectPath(projectOf(given).root, file),
-    policies: symbi?.policies ?? [],
-    ...aboutOf(found),
+    file: toProjectPath(openGivenProject(given).root, file),
+    policies: rules,
+    ...about,
+    procedure: about.procedure?.text ?? null,
   };
   if (given.json) {
     screen.line(JSON.stringify(shown));
@@ -125,26 +123,23 @@ const factsOf = (agent: Agent) => ({
   digest: agent.digest(sha256),
 });
 
-function aboutOf({ symbi }: ProjectAgent) {
-  const draft = symbi?.origin.draft;
-  return {
-    description: draft?.description ?? null,
-    version: draft?.version ?? null,
-    author: draft?.author ?? null,
-    license: draft?.license ?? null,
-    tags: draft?.tags ?? [],
-    procedure: draft?.procedure?.text ?? null,
-    input: draft?.input ?? null,
-    labels: draft?.isPrivate === true ? ["private"] : [],
-  };
-}
+const NO_ABOUT: AgentAbout = {
+  description: null,
+  version: null,
+  author: null,
+  license: null,
+  tags: [],
+  procedure: null,
+  input: null,
+  labels: [],
+};
 
 /** Y-13 everything that is wrong at once: files, tools, policies, schedules, webhooks. Exits 0 only when the project would run. */
 export const validateAgents: RunCommand = async (given, screen) => {
   const [wanted] = given.args;
   const isMeant = wanted === undefined ? () => true : fileNamed(given, wanted);
   const { problems, warnings, agents, isWhole } = await problemsIn(given);
-  const meant = <P extends SymbiProblem>(all: readonly P[]): readonly P[] => all.filter(({ file }) => isMeant(file));
+  const meant = <P extends ProjectProblem>(all: readonly P[]): readonly P[] => all.filter(({ file }) => isMeant(file));
   const [shown, doubts] = [meant(problems), meant(warnings)];
   if (given.json) screen.line(JSON.stringify({ ok: shown.length === 0, complete: isWhole, agents, problems: shown, warnings: doubts }));
   else {
@@ -163,7 +158,7 @@ function tellEnd(screen: Screen, problems: number, agents: number): void {
 
 /** Relative to the working folder, like every FILE. A file of no agent is refused: it would be without problems. */
 function fileNamed(given: Given, wanted: string): (file: string) => boolean {
-  const { root, agents } = projectOf(given);
+  const { root, agents } = openGivenProject(given);
   const all = matchProjectFiles(realpathSync(root), agents, "agents");
   const path = resolve(given.cwd, wanted);
   const meant = toProjectPath(root, existsSync(path) ? realpathSync(path) : path);
@@ -177,16 +172,16 @@ function fileNamed(given: Given, wanted: string): (file: string) => boolean {
 }
 
 type Validated = Readonly<{
-  problems: readonly SymbiProblem[];
-  warnings: readonly SymbiProblem[];
+  problems: readonly ProjectProblem[];
+  warnings: readonly ProjectProblem[];
   agents: readonly string[];
   isWhole: boolean;
 }>;
 
 /** Y-13 each check is made of whatever could be read, and leaves out what rests on the rest. */
 async function problemsIn(given: Given): Promise<Validated> {
-  const config = projectOf(given);
-  const problems: SymbiProblem[] = [];
+  const config = openGivenProject(given);
+  const problems: ProjectProblem[] = [];
   try {
     const loaded = await loadProject(config, { env: given.env, collect: (found) => problems.push(...found) });
     const { agents, unread } = loaded;
@@ -200,8 +195,9 @@ async function problemsIn(given: Given): Promise<Validated> {
       unread,
     });
     problems.push(...report.problems);
-    const doubts = agents.flatMap(({ agent, symbi }) => (symbi === undefined ? [] : findProcedureDoubts(agent, symbi.origin)));
-    const warnings = problems.length > 0 ? [] : [...doubts, ...report.warnings.filter(({ file }) => isSymbi(file))];
+    const doubts = agents.flatMap(({ warnings: list }) => list?.() ?? []);
+    const own = new Set(agents.map(({ file }) => toProjectPath(config.root, file)));
+    const warnings = problems.length > 0 ? [] : [...doubts, ...report.warnings.filter(({ file }) => own.has(file))];
     const isWhole = !unread.agents && !unread.tools.more && unread.tools.named.length === 0;
     return { problems: each(problems), warnings, agents: names, isWhole };
   } catch (error) {
@@ -211,14 +207,18 @@ async function problemsIn(given: Given): Promise<Validated> {
 }
 
 /** Once: a tool module is loaded for agents of either kind. */
-const each = (problems: readonly SymbiProblem[]): readonly SymbiProblem[] => [
+const each = (problems: readonly ProjectProblem[]): readonly ProjectProblem[] => [
   ...new Map(problems.map((one) => [`${one.file}:${one.line}:${one.column} ${one.detail}`, one])).values(),
 ];
 
 /** Names in an agent's file that the project does not have: the agent would not be run. `names`: all agents; null if not all could be read. */
-function lacking({ agent, file, symbi, locate }: ProjectAgent, names: readonly string[] | null, root: string): readonly SymbiProblem[] {
+function lacking(
+  { agent, file, isUnfitReported = false, locate }: ProjectAgent,
+  names: readonly string[] | null,
+  root: string,
+): readonly ProjectProblem[] {
   if (locate === undefined) return []; // a module: its author's compiler and tests have positions
-  const told = (setting: string, detail: string, hint: string, name?: string): SymbiProblem => ({
+  const told = (setting: string, detail: string, hint: string, name?: string): ProjectProblem => ({
     file: toProjectPath(root, file),
     ...locate(setting, name),
     detail,
@@ -229,15 +229,15 @@ function lacking({ agent, file, symbi, locate }: ProjectAgent, names: readonly s
     ...strangers.map((name) => told("delegates", `there is no agent \`${name}\` to delegate to`, suggestNearest(name, names ?? []), name)),
     ...agent.missing.map(({ skill, detail, hint }) => told("skills", `skill \`${skill}\` cannot be used: ${detail}`, hint)),
     ...agent.missingServers.map(({ server, detail, hint }) => told("mcp", `MCP server \`${server}\` cannot be used: ${detail}`, hint)),
-    ...(symbi === undefined ? agent.missingTools : []).map(({ tool, detail, hint }) =>
+    ...(isUnfitReported ? [] : agent.missingTools).map(({ tool, detail, hint }) =>
       told("tools", `tool \`${tool}\` cannot be used: ${detail}`, hint),
     ),
   ];
 }
 
 /** Y-13 schedules and webhooks, wherever they are declared: their times, zones, paths and agents. Where a file cannot be read, nobody knows which agents it has. */
-function declaredWrong(config: Config, { agents, sources, unread }: LoadedProject): readonly SymbiProblem[] {
-  const found: SymbiProblem[] = [];
+function declaredWrong(config: Config, { agents, sources, unread }: LoadedProject): readonly ProjectProblem[] {
+  const found: ProjectProblem[] = [];
   const isAgent = (name: string): boolean => unread.agents || agents.some(({ agent }) => agent.name === name);
   const all = { config, agents, files: sources, owner: "nobody", isAgent };
   const trouble = (fault: FaultError): number => found.push(faultToProblem(fault, config.root));

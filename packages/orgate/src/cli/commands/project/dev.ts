@@ -5,16 +5,16 @@
  *     Turns in progress finish or are parked, and go on in the new process, as at any restart.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { join, posix } from "node:path";
+import { join, matchesGlob, posix } from "node:path";
 import { EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import { type FolderWatch, watchFolder } from "../../../files/folder-watch.ts";
 import { MCP_FILE } from "../../../mcp/mcp-file.ts";
 import { INSTRUCTIONS, listSkillPlaces } from "../../../project/trust.ts";
-import { projectOf, tell } from "./project.ts";
+import { openGivenProject, tell } from "./project.ts";
 
 export const dev: RunCommand = async (given, screen) => {
-  const { root } = projectOf(given);
+  const { root } = openGivenProject(given);
   const say = (text: string): void => tell(given, screen, text);
   const { promise, resolve } = Promise.withResolvers<number>();
   let server: ChildProcess | null = null;
@@ -66,7 +66,7 @@ export const dev: RunCommand = async (given, screen) => {
   /** Which places there are to watch is itself a setting. */
   function watch(): void {
     for (const one of watching) one.close();
-    watching = watchedPlaces(projectOf(given)).map(({ place, only }) => watchFolder(place, () => void changed(), only));
+    watching = watchedPlaces(openGivenProject(given)).map(({ place, only }) => watchFolder(place, () => void changed(), only));
   }
 
   function end(): void {
@@ -99,8 +99,9 @@ type Watched = Readonly<{ place: string; only: ((name: string) => boolean) | nul
 /** A folder with all that is below it, except the project's own: there it is known files and modules, and not what a tool writes. */
 export function watchedPlaces(config: Config): readonly Watched[] {
   const { root } = config;
-  const own = (name: string): boolean => OWN.has(name) || MODULE.test(name);
-  const folders = [...config.agents, ...config.tools].map(folderOf).filter((folder) => folder !== "");
+  const patterns = [...config.agents, ...config.tools, ...(config.ports === null ? [] : [config.ports])];
+  const own = (name: string): boolean => OWN.has(name) || MODULE.test(name) || patterns.some((pattern) => matchesGlob(name, pattern));
+  const folders = patterns.map(folderOf).filter((folder) => folder !== "");
   const whole = new Set([...folders.map((folder) => join(root, folder)), ...listSkillPlaces(config)]);
   return [{ place: root, only: own }, ...[...whole].map((place) => ({ place, only: null }))];
 }

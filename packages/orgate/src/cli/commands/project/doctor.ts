@@ -13,12 +13,14 @@ import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
 import { findSilence, probeProvider } from "../../../models/probe.ts";
 import { checkProvider, PROVIDERS } from "../../../models/providers.ts";
-import { type LoadedProject, loadManifests, loadProject } from "../../../project/load.ts";
+import { type LoadedProject, loadProject } from "../../../project/load.ts";
+import { loadManifests } from "../../../project/project-manifests.ts";
 import { findMissingNeeds } from "../../../project/tool-needs.ts";
+import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { hasRun, projectOf } from "./project.ts";
+import { hasRun, openGivenProject } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
 type Named = Readonly<{ name: string }> & Found;
@@ -55,7 +57,7 @@ export const doctor: RunCommand = async (given, screen) => {
   const report: Report = {
     node: nodeFound(),
     project,
-    agents: loaded === null ? [] : agentsIn(loaded, settings, providers),
+    agents: loaded === null ? [] : await checkAgents(loaded, settings, { env: given.env, providers }),
     declared: config === null || loaded === null || "error" in loaded ? [] : badDeclarations(config, loaded),
     providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
     journal: config === null ? noJournal(project) : await journalIn(config),
@@ -134,7 +136,7 @@ function nodeFound(): Found {
 
 function projectIn(given: Given): Readonly<{ config: Config | null; project: Found }> {
   try {
-    const config = projectOf(given);
+    const config = openGivenProject(given);
     return { config, project: { ok: true, detail: `${config.name}, in ${config.root}` } };
   } catch (error) {
     if (isFault(error, "project-missing")) return { config: null, project: { ok: true, detail: "none here: `orgate init` makes one" } };
@@ -142,14 +144,25 @@ function projectIn(given: Given): Readonly<{ config: Config | null; project: Fou
   }
 }
 
-function agentsIn(
+async function checkAgents(
   loaded: LoadedProject | Readonly<{ error: unknown }>,
   settings: ModelSettings,
-  providers: readonly Known[],
-): Report["agents"] {
-  if ("error" in loaded)
-    return [{ name: "(all)", model: "", modelSource: null, models: [], ok: false, tried: false, detail: why(loaded.error) }];
-  const modelOf = createModelLookup(settings);
+  { env, providers }: Readonly<{ env: Given["env"]; providers: readonly Known[] }>,
+): Promise<Report["agents"]> {
+  const ports = "error" in loaded ? loaded : await loadProjectPorts(loaded.config, env).catch((error: unknown) => ({ error }));
+  if ("error" in loaded || "error" in ports)
+    return [
+      {
+        name: "(all)",
+        model: "",
+        modelSource: null,
+        models: [],
+        ok: false,
+        tried: false,
+        detail: why("error" in ports ? ports.error : null),
+      },
+    ];
+  const { model: modelOf = createModelLookup(settings) } = ports;
   return loaded.agents.map(({ agent }) => {
     const { name, model, modelSource, warnings } = agent;
     const all = [model, ...agent.fallbacks.map((fallback) => fallback.model)];

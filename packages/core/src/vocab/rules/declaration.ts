@@ -1,8 +1,8 @@
 /**
- * The `schedule`, `webhook` and `memory` blocks of a `.symbi` file, typed and checked as far as the file alone allows. The caller checks the
+ * Schedules and webhooks that a file of agents declares, checked as far as the file alone allows. The caller checks the
  * rest: whether the agent exists, whether a cron expression or a time zone is valid, whether a secret is available.
  */
-import type { Json } from "@orgate/core/vocab";
+import type { Json } from "../text/canonical.ts";
 
 /** In its file: 1 is the first. */
 export type SourcePlace = Readonly<{ file: string; line: number; column: number }>;
