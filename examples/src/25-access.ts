@@ -22,7 +22,7 @@ const identity = await openIdentity({
   gate,
   now: () => millis(Date.now()),
   origins: () => ["http://127.0.0.1:4680"], // what the server is called: cookies count for no other site
-  coordinators: [], // agents that act for whoever speaks with them
+  coordinators: [], // agents that act for the person who speaks with them
 });
 
 // `orgate keys create ben --api --agents clerk` does this.

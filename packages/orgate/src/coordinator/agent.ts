@@ -1,6 +1,6 @@
 /**
- * The coordinator among a project's agents: a file like any other's (`agents/coordinator.toml`), with limits that the project may change and, unless it names
- * some, all the others to delegate to.
+ * The coordinator among a project's agents: its file is like any other (`agents/coordinator.toml`); the project may change its limits, and it delegates to
+ * all other agents unless it names some.
  *
  * S-18 the orchestrator, an agent on the model `conductor/plan`, has all others to delegate to unless it names some: not the coordinator nor the shell, which act for the person who speaks to them.
  * W-37 an agent named `coordinator` has 10 iterations, 50,000 tokens and 120 s for a turn unless its file says otherwise, and what `[coordinator]` in
@@ -22,7 +22,7 @@ export function withCoordinator<A extends Found>(
 ): readonly A[] {
   const others = agents.map(({ agent }) => agent.name).filter((name) => name !== COORDINATOR && name !== ORCHESTRATOR);
   return agents.map((found) => {
-    if (found.agent.model === ORCHESTRATOR_MODEL) return conducting(found, others);
+    if (found.agent.model === ORCHESTRATOR_MODEL) return toOrchestrator(found, others);
     if (found.agent.name !== COORDINATOR) return found;
     const { definition } = found.agent;
     const { delegates = [], limits = {} } = definition;
@@ -42,7 +42,7 @@ export function withCoordinator<A extends Found>(
   });
 }
 
-const conducting = <A extends Found>(found: A, others: readonly string[]): A => {
+const toOrchestrator = <A extends Found>(found: A, others: readonly string[]): A => {
   const { definition } = found.agent;
   const members = others.filter((name) => name !== found.agent.name && name !== SHELL);
   return definition.delegates?.length ? found : { ...found, agent: defineAgent({ ...definition, delegates: members }) };

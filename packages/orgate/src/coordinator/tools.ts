@@ -2,9 +2,9 @@
  * The coordinator's tools: ordinary tools over the runtime's own front door. They are decided like everybody's, and beside that do only what the operators
  * whose words they follow may do themselves (`operations/coordinator/`).
  *
- * W-35 what is done for an operator is a wish signed with that operator's key, made once by the call's key: a crash in the middle neither loses nor doubles it.
- * W-36 an agent's answer is handed on where its session has seen nothing that is labelled beyond `untrusted`; else the result says where the answer can be read.
- * W-37 where no server runs, the tools are there by name, so that agents and policies load, and say that they do nothing.
+ * W-35 a change for an operator is an intent signed with that operator's key, made once for the call's key: a crash in the middle neither loses nor doubles it.
+ * W-36 the coordinator gets an agent's answer if its session has no label beyond `untrusted`; otherwise it gets the place where people can read the answer.
+ * W-37 without a server the tools exist by name, so that agents and policies load; each call fails with the reason.
  */
 import {
   DELEGATE,
@@ -24,11 +24,11 @@ export const COORDINATOR = "coordinator";
 
 export type CoordinatorTools = Readonly<{
   tools: readonly Tool[];
-  /** Holds delegates to what the operator may run. */
+  /** Blocks delegation to agents that the operator may not run. */
   middleware: Middleware;
-  /** Whose conversation a session is and what those who speak in it may do, for other tools that act for them. */
+  /** The conversation of a session and the permissions of its speakers, for other tools that act for them. */
   speaking(session: SessionId): Promise<DeskConversation>;
-  /** Before that every call fails with the reason. */
+  /** Until then every call fails with the reason. */
   connect(open: OpenDesk): void;
 }>;
 
@@ -118,7 +118,8 @@ const handWrittenTools = (open: OpenDesk): readonly Tool[] => [
   }),
   defineTool({
     name: "agent_status",
-    description: "How one agent stands: sessions by state, open questions and unknowns, halts, open breakers, its last session.",
+    description:
+      "The status of one agent: sessions by state, open approval requests and unknown outcomes, halts, open breakers, its last session.",
     input: z.strictObject({ agent: name }),
     ...LOOKS,
     run: async ({ agent }, { session: here }) => (await open(here)).agentStatus(agent),
@@ -126,7 +127,7 @@ const handWrittenTools = (open: OpenDesk): readonly Tool[] => [
   defineTool({
     name: "session_events",
     description:
-      "What happened in a session: decisions with their policies and reasons, questions, calls, endings; no texts. Of an agent or a tool, by name: what happened in the newest sessions.",
+      "What happened in a session: decisions with their policies and reasons, approval requests, calls, endings; no texts. Of an agent or a tool, by name: what happened in the newest sessions.",
     input: z.strictObject({
       of: name.describe("A session's id, or the name of an agent or a tool"),
       only: z.enum(["denied", "all"]).default("all"),
@@ -151,7 +152,7 @@ const handWrittenTools = (open: OpenDesk): readonly Tool[] => [
   }),
   defineTool({
     name: "run_agent",
-    description: "Runs one turn of an agent in a session of its own, on the operator's behalf, and tells what came of it.",
+    description: "Runs one turn of an agent in a new session, on the operator's behalf, and returns its result.",
     input: z.strictObject({ agent: name, input: z.string().min(1).max(20_000) }),
     ...ACTS,
     resource: ({ agent }) => ({ type: "Agent", id: agent }),

@@ -37,5 +37,5 @@ export type OperationContext = Readonly<{
   whose: Whose;
 }>;
 
-export const agentNamed = ({ runtime }: Pick<OperationContext, "runtime">, name: string): Agent | null =>
+export const findAgent = ({ runtime }: Pick<OperationContext, "runtime">, name: string): Agent | null =>
   runtime.inspect.agents.find((one) => one.name === name) ?? null;

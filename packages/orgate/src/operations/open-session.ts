@@ -23,7 +23,7 @@ export async function openUnderCallersId(
   key: IdempotencyKey,
 ): Promise<SessionSummary> {
   mustBeFree(wanted.id, key);
-  return openOwn(runtime, caller, wanted);
+  return openOwnSession(runtime, caller, wanted);
 }
 
 /** W-16. A caller who took a name before the server derives it for somebody else would block that session, or hear what is said in it. */
@@ -32,7 +32,11 @@ export function mustBeFree(id: string, { external }: Pick<IdempotencyKey, "exter
 }
 
 /** Callers share one space of ids: guessing an id must not let anybody listen. */
-export async function openOwn(runtime: Pick<Runtime, "sessions">, { principal }: Caller, wanted: WantedSession): Promise<SessionSummary> {
+export async function openOwnSession(
+  runtime: Pick<Runtime, "sessions">,
+  { principal }: Caller,
+  wanted: WantedSession,
+): Promise<SessionSummary> {
   try {
     return mustBeOwn(await runtime.sessions.create({ ...wanted, principal }), principal, wanted.id);
   } catch (error) {

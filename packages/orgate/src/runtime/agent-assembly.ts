@@ -66,7 +66,7 @@ export class AgentAssembly {
   assemble(agent: Agent, watcher: (live: Live) => void): Composed {
     const { place, gate, outside, options, hear, parentOf } = this.#parts;
     const { notify, project = null } = options;
-    const notice = notify === undefined ? null : createNotifier({ agent: agent.name, project, parentOf }, notify.tell);
+    const notice = notify === undefined ? null : createNotifier({ agent: agent.name, project, parentOf }, (told) => notify.tell(told));
     const watch = (live: Live): void => {
       hear(live, agent);
       watcher(live);

@@ -114,7 +114,7 @@ const refusal = (kind: "deny" | "withdraw", summary: string): ShellCommand => ({
   async run(rest, shell) {
     const [, id = "", reason = ""] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
     if (id !== "" && reason.trim() === "")
-      return shell.say(`say why: \`/${kind} ${id} REASON\`; the agent is told, and the journal keeps it`);
+      return shell.say(`say why: \`/${kind} ${id} REASON\`; the agent reads it, and the journal keeps it`);
     await answered(id, { kind, reason }, shell);
   },
 });
@@ -124,8 +124,8 @@ export const APPROVAL_COMMANDS: readonly ShellCommand[] = [
     name: "approvals",
     byHand: "it calls two operations, and asks for answers with keys",
     usage: "",
-    summary: "what waits for a person",
-    more: ["As `orgate approvals list`. Each is then asked here, with keys, one after the other, whichever session it is of."],
+    summary: "list what waits for a person, and answer it",
+    more: ["As `orgate approvals list`. The panel then shows one request after the other, of any session."],
     run: list,
   },
   {
@@ -133,10 +133,10 @@ export const APPROVAL_COMMANDS: readonly ShellCommand[] = [
     byHand: "it reads the request first, and answers what was read",
     usage: "ID",
     takes: ["approval", "anything"],
-    summary: "yes, once",
-    more: ["Bound to what the question is about at this moment. As `orgate approvals approve`."],
+    summary: "approve an action, once",
+    more: ["Bound to the request as it is at this moment. As `orgate approvals approve`."],
     run: (rest, shell) => answered(rest, { kind: "approve" }, shell),
   },
-  refusal("deny", "no; the agent is told why"),
-  refusal("withdraw", "take back what was asked for on your behalf; the agent is told why"),
+  refusal("deny", "deny an action; the agent reads why"),
+  refusal("withdraw", "withdraw a request that was made on your behalf; the agent reads why"),
 ];

@@ -60,7 +60,7 @@ export const AUTHOR_COMMANDS: readonly ShellCommand[] = [
     byHand: "it writes files, or sends a message to the shell's agent",
     usage: "shell | PROFILE FOLDER | WORDS",
     takes: [[AUTHOR, ...PROFILES], "file"],
-    summary: "the shell's own agent for this project, or another project",
+    summary: "add the shell's own agent to this project, or create a project",
     more: [
       "As `orgate init`. `shell` writes agents/shell.symbi and policies/shell/; nothing that is there is overwritten.",
       `Profiles: ${PROFILES.join(", ")}.`,

@@ -25,7 +25,9 @@ test("every command is in one group; help of all is one screen, of a group says 
   for (const columns of [60, 80, 120])
     for (const asked of ["", "all", "orchestration", "approvals", "shell"])
       expect(Math.max(...(await helped(asked, columns)).map(textWidth))).toBeLessThanOrEqual(columns);
-  expect((await helped("approvals", 80)).join("\n")).toMatch(/what waits for a person\n[\s\S]*\/deny ID REASON +no; the agent is told why/);
+  expect((await helped("approvals", 80)).join("\n")).toMatch(
+    /list what waits for a person, and answer it\n[\s\S]*\/deny ID REASON +deny an action; the agent reads why/,
+  );
   expect(await helped("nonsense", 80)).toEqual(["there is no command and no group `nonsense`: `/help` lists them"]);
   const said = SHELL_COMMANDS.map(({ summary }) => summary);
   expect(new Set(said).size).toBe(said.length); // none is described by another

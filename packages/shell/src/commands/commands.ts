@@ -26,7 +26,7 @@ const HELP: ShellCommand = {
   byHand: "it prints the help of this shell",
   usage: "[COMMAND | GROUP | all]",
   takes: ["command"],
-  summary: "what there is, or one command in full",
+  summary: "list commands, or explain one in full",
   more: [`Groups: ${COMMAND_GROUPS.map(({ name }) => name).join(", ")}.`],
   async run(rest, { ui, say }) {
     const asked = rest.replace(/^\//, "").toLowerCase();

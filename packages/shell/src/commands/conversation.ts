@@ -103,7 +103,7 @@ async function context(_: string, shell: Shell): Promise<void> {
   if (tokens === 0) return shell.say(NOBODY);
   const of = contextLimit === null ? "" : ` of ${formatThousands(contextLimit)} (${Math.round((tokens / contextLimit) * 100)} %)`;
   shell.say(
-    `the last request and its reply were ${formatThousands(tokens)}${of} tokens; the next one begins with them. \`/compact\` makes room, \`/clear\` begins anew`,
+    `the last request and its reply were ${formatThousands(tokens)}${of} tokens; the next one begins with them. \`/compact\` makes room, \`/clear\` empties it`,
   );
 }
 
@@ -129,7 +129,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
     name: "context",
     byHand: "it reads what this shell has received",
     usage: "",
-    summary: "how full the model's context is",
+    summary: "show how full the model's context is",
     more: [],
     run: context,
   },
@@ -137,7 +137,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
     name: "model",
     byHand: "it lists the agent's models, and opens a conversation if there is none",
     usage: "[MODEL]",
-    summary: "which model is asked, or another from the next turn on",
+    summary: "show the model, or choose another from the next turn on",
     more: ["One of those that the agent names: its own, or a fallback. As `orgate sessions model`."],
     takes: ["model"],
     run: model,
@@ -146,7 +146,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
     name: "history",
     byHand: "it prints what this shell has received",
     usage: "[N]",
-    summary: "what was said before what stands above",
+    summary: "print older messages of this conversation",
     more: [],
     run: history,
   },
@@ -154,7 +154,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
     name: "run",
     byHand: "it opens a session and shows its turn",
     usage: "AGENT TEXT",
-    summary: "one turn, in a session of its own, shown here",
+    summary: "run one turn in a new session, shown here",
     more: ["As `orgate run AGENT --input TEXT`. Your conversation with it is another."],
     takes: ["agent", "file"],
     run,
@@ -163,7 +163,7 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
     name: "ask",
     byHand: "it sends a message as `@AGENT TEXT` does",
     usage: "AGENT TEXT",
-    summary: "say it to one agent, in your conversation with it",
+    summary: "tell one agent, in your conversation with it",
     more: ["As `@AGENT TEXT`."],
     takes: ["agent", "file"],
     run: ask,
@@ -172,8 +172,8 @@ export const CONVERSATION_COMMANDS: readonly ShellCommand[] = [
     name: "send",
     byHand: "it opens a session and sends a message there",
     usage: "AGENT TEXT",
-    summary: "say it to one agent, and do not wait",
-    more: ["In a session of its own, of which nothing is shown here; `/resume ID` shows it, `/approvals` what it asks."],
+    summary: "tell one agent, and do not wait",
+    more: ["In a new session that is not shown here; `/resume ID` shows it, `/approvals` its requests."],
     takes: ["agent", "file"],
     run: send,
   },

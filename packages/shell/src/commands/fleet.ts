@@ -73,7 +73,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     name: "agents",
     byHand: "it refreshes the list that completion uses",
     usage: "",
-    summary: "the agents that you may see",
+    summary: "list the agents that you may see",
     more: [],
     async run(_, shell) {
       await shell.refreshAgents();
@@ -87,7 +87,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     name: "monitor",
     byHand: "it takes the screen and the keys",
     usage: "",
-    summary: "what each agent is doing, live",
+    summary: "watch what each agent is doing",
     more: ["`q` or Esc leaves."],
     run: monitor,
   },
@@ -95,7 +95,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     name: "audit",
     byHand: "it reads a session backwards, which the link does and no operation",
     usage: "[N]",
-    summary: "the last entries of this conversation, as the journal has them",
+    summary: "print the last entries of this conversation, as the journal has them",
     more: ["Decisions with their policies, acts with their outcomes."],
     run: audit,
   },
@@ -103,7 +103,7 @@ export const FLEET_COMMANDS: readonly ShellCommand[] = [
     name: "status",
     byHand: "it calls two operations",
     usage: "",
-    summary: "whether the server can do its work",
+    summary: "check whether the server can work",
     more: [],
     async run(_, { unwrap, connection, ui }) {
       const found = await unwrap(connection.client.call("health", {}));

@@ -138,8 +138,8 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "agent",
     byHand: "it chooses whom this shell addresses",
     usage: "use NAME | clear",
-    summary: "whom you talk to",
-    more: ["What you write without `@` goes there. Each agent has a conversation of its own in this shell."],
+    summary: "choose whom you talk to",
+    more: ["Messages without `@` go there. This shell has one conversation with each agent."],
     takes: [["use", "clear"], "agent"],
     run: useAgent,
   },
@@ -147,8 +147,8 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "new",
     byHand: "it changes this shell alone",
     usage: "",
-    summary: "begin another conversation with whom you talk to",
-    more: ["The one before stays in the journal: `/sessions`, `/resume ID`."],
+    summary: "start another conversation with the addressed agent",
+    more: ["The earlier one stays in the journal: `/sessions`, `/resume ID`."],
     async run(_, shell) {
       shell.startNew();
       shell.say("the next message begins a conversation");
@@ -158,8 +158,8 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "resume",
     byHand: "it moves this shell to another session",
     usage: "ID",
-    summary: "go on in another session",
-    more: ["Its id, your own name of it, or enough of its beginning or end."],
+    summary: "continue in another session",
+    more: ["Its id, the name that you gave it, or enough of its beginning or end."],
     takes: ["session"],
     run: resume,
   },
@@ -167,7 +167,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "branch",
     byHand: "it forks, and moves this shell to the fork",
     usage: "[ENTRY]",
-    summary: "another session that begins with what was said in this one",
+    summary: "fork this conversation into another session",
     more: ["Up to that entry, if one is given. As `orgate sessions fork`."],
     run: branch,
   },
@@ -185,7 +185,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "cost",
     byHand: "it sums up what this shell has received",
     usage: "",
-    summary: "what this conversation has cost: turns, calls, tokens, money",
+    summary: "show what this conversation has cost: turns, calls, tokens, money",
     more: ["As `orgate sessions show` ends."],
     run: figures,
   },
@@ -193,7 +193,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "tokens",
     byHand: "it sums up what this shell has received",
     usage: "",
-    summary: "how many tokens this conversation has used: in, from the cache, out",
+    summary: "show how many tokens this conversation has used: in, from the cache, out",
     more: ["The same figures as `/cost`."],
     run: figures,
   },
@@ -201,7 +201,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "attach",
     byHand: "it moves this shell to another server",
     usage: "URL",
-    summary: "sit in front of another server",
+    summary: "connect to another server",
     more: [
       "$ORGATE_API_KEY says who you are, else the key is asked for, hidden. As `orgate shell --attach URL`; `/detach` goes back to your own.",
     ],
@@ -214,8 +214,8 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     name: "detach",
     byHand: "it moves this shell to another server",
     usage: "",
-    summary: "go back to a server of the shell's own",
-    more: ["What runs at the other one goes on there."],
+    summary: "go back to the local server",
+    more: ["Work at the other server goes on there."],
     async run(_, shell) {
       if (shell.connection.isLocal) return shell.say("this is a server of your own already");
       await shell.switchServer(null);
@@ -226,7 +226,7 @@ export const SESSION_COMMANDS: readonly ShellCommand[] = [
     byHand: "it changes how this shell looks",
     usage: THEMES.join(" | "),
     takes: [THEMES],
-    summary: "other colours, or none",
+    summary: "choose the colours, or none",
     more: ["As `orgate shell --theme`."],
     async run(rest, { ui, say }) {
       const theme = parseTheme(rest);

@@ -2,7 +2,7 @@
  * The fleet as the coordinator's tools report it: names, states, counts, decisions. Read again for each call, and only what all speakers of the
  * conversation may see.
  *
- * W-9 what an operator may not see is not in any list, count or figure, as if it were not there.
+ * W-9 an item that an operator may not see is in no list, count or figure, as if it did not exist.
  * W-36 every list says how many there are in it and whether there is more; no answer grows with the journal.
  */
 import type { Agent, Journal, Json, JsonObject } from "@orgate/core";
@@ -90,7 +90,7 @@ export class Fleet {
     const agents = seen.map(({ name, model, tools, delegates: all }) => {
       const own = found.filter(({ agent }) => agent === name);
       const delegates = all.filter((one) => seen.some((agent) => agent.name === one));
-      return { name, model, tools: tools.map((t) => t.name), delegates, sessions: own.length, ...countsOf(own) };
+      return { name, model, tools: tools.map((t) => t.name), delegates, sessions: own.length, ...countStates(own) };
     });
     return { count: agents.length, agents, ...(more ? { note: newestOnly } : {}) };
   }
@@ -104,9 +104,9 @@ export class Fleet {
       agent: name,
       model,
       sessions: found.length,
-      ...countsOf(found),
-      openQuestions: sumOf(found, (s) => s.openQuestions),
-      openUnknowns: sumOf(found, (s) => s.openUnknowns),
+      ...countStates(found),
+      openQuestions: sumBy(found, (s) => s.openQuestions),
+      openUnknowns: sumBy(found, (s) => s.openUnknowns),
       halted: (await this.#halts()).find(({ scope }) => scope === "all" || scope === `agent:${name}`)?.reason ?? null,
       openBreakers: (await this.#openBreakers()).filter(({ breaker }) => touched.has(breakerSubject(breaker))),
       last: last === undefined ? null : { session: last.session, state: last.state, ending: last.ending, ago: this.#ago(last.lastAt) },
@@ -127,8 +127,8 @@ export class Fleet {
     const events: JsonObject[] = [];
     for (const one of found) {
       if (events.length >= most || !this.#maySee(readSession(one))) continue;
-      const told = await readStructure(this.#ports.journal, one.session, only, most);
-      events.push(...told.filter((e) => agent !== null || e["tool"] === of).slice(0, most - events.length));
+      const structure = await readStructure(this.#ports.journal, one.session, only, most);
+      events.push(...structure.filter((e) => agent !== null || e["tool"] === of).slice(0, most - events.length));
     }
     return { of, count: events.length, lookedThrough: found.length, events };
   }
@@ -141,13 +141,13 @@ export class Fleet {
     return {
       agent,
       sessions: found.length,
-      ...countsOf(found),
-      turns: sumOf(found, (s) => s.turns),
-      iterations: sumOf(found, (s) => s.iterations),
+      ...countStates(found),
+      turns: sumBy(found, (s) => s.turns),
+      iterations: sumBy(found, (s) => s.iterations),
       inputTokens: usage.input,
       outputTokens: usage.output,
-      openQuestions: sumOf(found, (s) => s.openQuestions),
-      openUnknowns: sumOf(found, (s) => s.openUnknowns),
+      openQuestions: sumBy(found, (s) => s.openQuestions),
+      openUnknowns: sumBy(found, (s) => s.openUnknowns),
       lastEndings: endings,
       byAgent: countBy(found, (s) => s.agent),
       ...(more ? { note: newestOnly } : {}),
@@ -176,12 +176,12 @@ export class Fleet {
 
 const newestOnly = `of the newest ${MOST_SESSIONS} sessions`;
 
-const countsOf = (sessions: readonly SessionSummary[]) => ({
-  running: sumOf(sessions, (s) => (s.state === "running" ? 1 : 0)),
-  waiting: sumOf(sessions, (s) => (s.state === "waiting" ? 1 : 0)),
-  idle: sumOf(sessions, (s) => (s.state === "idle" ? 1 : 0)),
+const countStates = (sessions: readonly SessionSummary[]) => ({
+  running: sumBy(sessions, (s) => (s.state === "running" ? 1 : 0)),
+  waiting: sumBy(sessions, (s) => (s.state === "waiting" ? 1 : 0)),
+  idle: sumBy(sessions, (s) => (s.state === "idle" ? 1 : 0)),
 });
-const sumOf = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((sum, one) => sum + of(one), 0);
+const sumBy = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((sum, one) => sum + of(one), 0);
 
 function countBy<T>(all: readonly T[], of: (one: T) => string): readonly Json[] {
   const counts = new Map<string, number>();

@@ -1,8 +1,8 @@
 /**
  * The structure of a session, without its words.
  *
- * W-36 a session is reported by its structure: what was called and what it touches, how that was decided, by which policies and why,
- *      how it ended. No input, no argument, no result, no answer: those are read in the session itself.
+ * W-36 the coordinator gets the structure of a session: which calls were made and what they touch, how they were decided, by which policies and why, how
+ *      they ended. No input, no argument, no result, no answer: people read those in the session itself.
  */
 import type { Entry, Journal, JsonObject, SessionId } from "@orgate/core";
 import { seq } from "@orgate/core/vocab";
@@ -17,20 +17,20 @@ export async function readStructure(
   only: "denied" | "all",
   most: number,
 ): Promise<readonly JsonObject[]> {
-  const told: JsonObject[] = [];
+  const found: JsonObject[] = [];
   const last = (await journal.session(session))?.seq ?? 0;
-  for (let end: number = last; end > 0 && told.length < most && last - end < MOST_ENTRIES; end -= PAGE) {
+  for (let end: number = last; end > 0 && found.length < most && last - end < MOST_ENTRIES; end -= PAGE) {
     const start = Math.max(0, end - PAGE);
     for (const entry of (await journal.read(session, seq(start), end - start)).toReversed()) {
       const one = toStructure(entry);
       const isWanted = one !== null && (only === "all" || one["verdict"] === "deny");
-      if (isWanted && told.length < most) told.push({ session, seq: entry.seq, at: new Date(entry.at).toISOString(), ...one });
+      if (isWanted && found.length < most) found.push({ session, seq: entry.seq, at: new Date(entry.at).toISOString(), ...one });
     }
   }
-  return told.toReversed();
+  return found.toReversed();
 }
 
-/** W-36. Null: nothing that says what happened. */
+/** W-36. Null for an entry that the structure leaves out. */
 function toStructure({ event: e }: Entry): JsonObject | null {
   switch (e.kind) {
     case "gate.decided": {

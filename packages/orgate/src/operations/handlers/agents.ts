@@ -4,7 +4,7 @@ import type { OperationOutput } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
 import { type Act, act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
-import { agentNamed, type OperationContext } from "../context.ts";
+import { findAgent, type OperationContext } from "../context.ts";
 import type { OperationCall, OperationHandlers } from "../execute.ts";
 import { openUnderCallersId, sessionToSpeakIn } from "../open-session.ts";
 import { type ListPage, page, pair, toPage } from "../paging.ts";
@@ -16,7 +16,7 @@ export function agentHandlers(
 ): Pick<OperationHandlers, "agents" | "agent" | "agentStatus" | "agentHistory" | "execute"> {
   const { runtime, sessionDriver } = front;
   const mustBe = (name: string): Agent => {
-    const agent = agentNamed(front, name);
+    const agent = findAgent(front, name);
     if (agent === null) throw new FaultError({ kind: "agent-missing", agent: name, known: [] }); // who may not see them is not told of them
     return agent;
   };
@@ -72,7 +72,7 @@ async function withLimits(
     throw unfit("limits can be given for the first turn of a session only", "leave `limits` out, or open another session");
   }
   const { input, files = [], limits = {} } = body;
-  mustLower(agentNamed(front, params.agent)?.limits ?? {}, limits);
+  mustLower(findAgent(front, params.agent)?.limits ?? {}, limits);
   const run = runtime.run(params.agent, input, { session, files, limits, principal: caller.principal });
   const result = await run.result.catch((error: unknown) => {
     if (isFault(error, "session-busy")) return null; // sent again: it is under way

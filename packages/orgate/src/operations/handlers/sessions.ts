@@ -1,4 +1,4 @@
-import { FaultError, type IntentId, type SessionId, seq } from "@orgate/core";
+import { FaultError, type IntentBody, type IntentId, type SessionId, seq } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import type { StandingHalt } from "@orgate/core/vocab";
 import { hasWords, searchWords } from "@orgate/protocol/view";
@@ -47,7 +47,7 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
       found.map(async (s) => ({ ...s, halted: await findSessionHalt({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
     );
   };
-  const send = async ({ params, caller, once }: Sending, wish: Parameters<typeof sessionDriver.send>[0]["wish"]) =>
+  const send = async ({ params, caller, once }: Sending, wish: IntentBody) =>
     intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
   return {
     sessions: async ({ query, may }) => {

@@ -220,6 +220,28 @@ describe("a journal store of the program's own", () => {
   });
 });
 
+test("a notifier may be an instance of a class", async () => {
+  class Desk {
+    readonly told: string[] = [];
+    tell({ kind }: Parameters<NonNullable<RuntimeOptions["notify"]>["tell"]>[0]) {
+      this.told.push(kind);
+    }
+    async close() {}
+  }
+  const notify = new Desk();
+  const gate = tableGate(
+    [
+      { id: "ask", action: "tool:note", verdict: "ask" },
+      { id: "all", action: "*", verdict: "allow" },
+    ],
+    sha256,
+  );
+  const runtime = await createRuntime(options({ notify, gate }).given);
+  await runtime.complete("clerk", "Go.");
+  expect(notify.told).toHaveLength(1);
+  await runtime.close();
+});
+
 describe("a knowledge store of the program's own", () => {
   test("that throws does not end the run", async () => {
     const broken = { ...memoryKnowledge(), search: () => Promise.reject(new Error("gone")) } as unknown as ReturnType<

@@ -2,10 +2,10 @@
 import { millis } from "@orgate/core";
 import { type Following, UI_STREAM_HEADERS } from "@orgate/protocol";
 import type { Caller } from "../../operations/access.ts";
-import { agentNamed, type OperationContext } from "../../operations/context.ts";
+import { findAgent, type OperationContext } from "../../operations/context.ts";
 import type { OperationExecutor, OperationHandlers } from "../../operations/execute.ts";
 import { errorText, type Log } from "../../operations/logs.ts";
-import { openOwn } from "../../operations/open-session.ts";
+import { openOwnSession } from "../../operations/open-session.ts";
 import type { OperationResult } from "../../operations/result.ts";
 import { makeVisibility } from "../../operations/visibility.ts";
 import type { SocketProtocols } from "../http/socket-connections.ts";
@@ -35,11 +35,12 @@ export function openSockets(front: OperationContext, operations: OperationExecut
     now: () => millis(now()),
     unforeseen: (error) => log("error", "socket.failed", { error: errorText(error) }),
   };
-  const open: ChatPorts["open"] = async (agent, external, caller) => (await openOwn(runtime, caller, { agent, id: external })).session;
+  const open: ChatPorts["open"] = async (agent, external, caller) =>
+    (await openOwnSession(runtime, caller, { agent, id: external })).session;
   const chat = { ...ports, sessionDriver, once, open, subscribe: runtime.subscribe, agent: DESK };
   const talks: SocketProtocols = {
     "/ws/v1": (caller, id, duplex, countRequest) => openConnection(ports, { caller, id, duplex, countRequest }),
-    ...(agentNamed(front, DESK) === null
+    ...(findAgent(front, DESK) === null
       ? {}
       : ({ "/ws/chat": (caller, id, duplex) => openChat(chat, { caller, id, duplex }) } satisfies SocketProtocols)),
   };
