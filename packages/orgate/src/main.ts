@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { describeFault, errorMessage, type Fault, FaultError, findNearestWord, usageFault } from "@orgate/core/vocab";
 import { type CommandSpec, EXIT, type Given, hintAsTyped, INTERRUPTED, processScreen, type Screen, visible } from "@orgate/shell/terminal";
-import { COMMANDS, commandsOf, groups } from "./cli/commands.ts";
+import { COMMANDS, groups, listCommandsIn } from "./cli/commands.ts";
 import { helpText, usageLine } from "./cli/help.ts";
 import { COMMON } from "./cli/table/options.ts";
 import { version } from "./node/version.ts";
@@ -84,7 +84,7 @@ export function parse(argv: readonly string[], around: Around): Parsed {
   const exact = COMMANDS.find(({ name }) => name === first);
   if (exact !== undefined) return parseCommand(exact, [...words.slice(1), ...rest], around);
   if (!groups().includes(first)) throw unknownWord("command", first, groups(), "`orgate help` lists them");
-  const verbs = commandsOf(first).map(({ name }) => name.slice(first.length + 1));
+  const verbs = listCommandsIn(first).map(({ name }) => name.slice(first.length + 1));
   if (second === undefined) {
     if (rest.includes("--help")) return { kind: "help", group: first, command: null };
     throw usageFault(`\`orgate ${first}\` needs one of: ${verbs.join(", ")}`, `\`orgate ${first} --help\` tells what they do`);
@@ -125,7 +125,7 @@ function helpOn([first, second]: readonly string[]): Parsed {
     throw unknownWord(
       `command \`${first}\``,
       second,
-      commandsOf(first).map(({ name }) => name.slice(first.length + 1)),
+      listCommandsIn(first).map(({ name }) => name.slice(first.length + 1)),
       "",
     );
   return { kind: "help", group: first, command };

@@ -66,5 +66,5 @@ export const COMMANDS: readonly CommandSpec[] = [
 
 /** First words, in the order of the table. */
 export const groups = (): readonly string[] => [...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? name))];
-export const commandsOf = (group: string): readonly CommandSpec[] =>
+export const listCommandsIn = (group: string): readonly CommandSpec[] =>
   COMMANDS.filter(({ name }) => name === group || name.startsWith(`${group} `));

@@ -1,6 +1,6 @@
 /** Completion scripts, generated from the table of commands: they cannot fall behind it. */
 import { EXIT, type RunCommand } from "@orgate/shell/terminal";
-import { COMMANDS, commandsOf, groups } from "./commands.ts";
+import { COMMANDS, groups, listCommandsIn } from "./commands.ts";
 import { COMMON } from "./table/options.ts";
 
 export const completion: RunCommand = async (given, screen) => {
@@ -12,7 +12,7 @@ export const completion: RunCommand = async (given, screen) => {
 };
 
 const verbsOf = (group: string): readonly string[] =>
-  commandsOf(group).flatMap(({ name }) => (name === group ? [] : [name.slice(group.length + 1)]));
+  listCommandsIn(group).flatMap(({ name }) => (name === group ? [] : [name.slice(group.length + 1)]));
 const optionsOf = (name: string): readonly string[] =>
   Object.keys({ ...COMMANDS.find((c) => c.name === name)?.options, ...COMMON }).map((option) => `--${option}`);
 /** Words that may follow a command: its options, and the fixed values of its first argument. */
@@ -52,7 +52,7 @@ const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").repla
 
 export function fish(): string {
   const first = groups().map((group) => {
-    const [only] = commandsOf(group);
+    const [only] = listCommandsIn(group);
     const help = verbsOf(group).length === 0 ? (only?.summary ?? "") : verbsOf(group).join(", ");
     return `complete -c orgate -f -n __fish_use_subcommand -a ${group} -d ${quoted(help)}`;
   });

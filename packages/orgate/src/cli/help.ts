@@ -1,11 +1,11 @@
 /** Help, from the table of commands alone. */
 import type { CommandSpec, Paint } from "@orgate/shell/terminal";
-import { COMMANDS, commandsOf } from "./commands.ts";
+import { COMMANDS, listCommandsIn } from "./commands.ts";
 import { COMMON } from "./table/options.ts";
 
 export function helpText(group: string | null, command: CommandSpec | null, paint: Paint): string {
   if (command !== null) return commandHelp(command, paint);
-  const commands = group === null ? COMMANDS : commandsOf(group);
+  const commands = group === null ? COMMANDS : listCommandsIn(group);
   const longest = Math.max(...commands.map(({ name }) => name.length));
   const lines = commands.map(({ name, summary }) => `  ${paint("strong", name)}${" ".repeat(longest - name.length + 2)}${summary}`);
   const about = group === null ? ["Orgate runs AI agents under policy: an agent proposes, a policy permits, the journal proves.", ""] : [];

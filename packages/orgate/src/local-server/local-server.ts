@@ -6,7 +6,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { AskHidden, Given, Screen } from "@orgate/shell/terminal";
 import { shorten, visible } from "@orgate/shell/terminal";
-import { personOf, projectOf } from "../cli/commands/project/project.ts";
+import { findCaller, openGivenProject } from "../cli/commands/project/project.ts";
 import { openServing } from "../cli/commands/project/serving.ts";
 import type { Log } from "../operations/logs.ts";
 import { loadRunnableProject } from "../project/load.ts";
@@ -16,13 +16,13 @@ import type { Access, IncomingRequest } from "../server/identity/authentication.
 export type LocalServer = Readonly<{ url: string; token: string; name: string; close(): Promise<void> }>;
 
 export async function startLocalServer(given: Given, screen: Screen, ask: AskHidden): Promise<LocalServer> {
-  const config = { ...projectOf(given), allowShell: given.flag("allow-shell") };
+  const config = { ...openGivenProject(given), allowShell: given.flag("allow-shell") };
   const loaded = await loadRunnableProject(config, { env: given.env, surface: "shell", ask });
   const token = randomBytes(32).toString("base64url");
   const log = logAside(screen.aside);
   const served = await openServing(given, screen, {
     loaded,
-    person: personOf(given, screen),
+    person: findCaller(given, screen),
     declared: null,
     host: "127.0.0.1",
     port: 0,

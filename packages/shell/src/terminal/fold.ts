@@ -2,7 +2,7 @@
 import { textWidth, visible } from "./visible.ts";
 
 /** Of several lines; hidden characters escaped. `columns` is what there is for each. */
-export function folded(text: string, columns: number): readonly string[] {
+export function foldText(text: string, columns: number): readonly string[] {
   return text.split("\n").flatMap((line) => foldLine(visible(line), Math.max(columns, NARROWEST)));
 }
 

@@ -4,7 +4,7 @@
  * No row of it is wider than the screen, however narrow that is: one that the terminal breaks would be drawn over wrongly from then on.
  */
 import { countNoun, quorumText, type SessionView, shorten, textWidth, type ViewItem } from "@orgate/protocol/view";
-import { folded } from "../terminal/fold.ts";
+import { foldText } from "../terminal/fold.ts";
 import type { Tone } from "../terminal/paint.ts";
 import { visible } from "../terminal/visible.ts";
 import type { Completion } from "./input/complete.ts";
@@ -220,7 +220,7 @@ function keysOf(panel: Panel, left: number): string {
 }
 
 function wrapped(text: string, columns: number, toned: (row: string) => string): readonly string[] {
-  return folded(text, columns - 4).map((row) => toned(`   ${row}`));
+  return foldText(text, columns - 4).map((row) => toned(`   ${row}`));
 }
 
 /** In as many rows as it takes. */

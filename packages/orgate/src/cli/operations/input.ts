@@ -3,7 +3,7 @@ import { durationWords, FaultError, type Json, type JsonObject, lowerFirst } fro
 import type { OperationName, Problem } from "@orgate/protocol";
 import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
 import type { Given } from "@orgate/shell/terminal";
-import { looking, positive, sessionOf } from "../commands/project/looking.ts";
+import { findSessionByText, positive, withReadOnlyStore } from "../commands/project/read-only.ts";
 
 /** One argument or option: the field that it fills, its name on the command line, and its text. */
 type Word = Readonly<{ field: string; words: CliField; what: string; text: string | null }>;
@@ -40,7 +40,7 @@ async function toValue({ as = "text" }: CliField, what: string, text: string, gi
     case "flag":
       return true;
     case "session":
-      return (await looking(given, ({ journal }) => sessionOf(journal, text))).session;
+      return (await withReadOnlyStore(given, ({ journal }) => findSessionByText(journal, text))).session;
     case "number":
       return positive(text, what);
     case "time": {

@@ -21,7 +21,7 @@ import type { Runtime } from "../../runtime/api.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
 import { openRequestKeys } from "../../store/idempotency-keys.ts";
-import { certified, personOf, projectOf } from "../commands/project/project.ts";
+import { certifyIfNeeded, findCaller, openGivenProject } from "../commands/project/project.ts";
 import { openProjectRuntime } from "../commands/project/serving.ts";
 import { toOperationFault } from "./input.ts";
 import type { CallOperation } from "./through-server.ts";
@@ -37,8 +37,8 @@ export async function withLocalOperations<T>(
   decides: Decides,
   work: (operations: LocalOperations) => Promise<T>,
 ): Promise<T> {
-  const person = personOf(given, screen);
-  const loaded = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
+  const person = findCaller(given, screen);
+  const loaded = await loadRunnableProject(openGivenProject(given), { env: given.env, surface: "cli" });
   const { config, project, gate } = loaded;
   const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: person.name }, openCalendar());
   const runtime = await openProjectRuntime(given, screen, loaded, person);
@@ -51,7 +51,7 @@ export async function withLocalOperations<T>(
     access: { mayDo: (_, act) => (decides === "changes" && isRead(act) ? null : policyRefusal(gate, person.name, act)) },
     handlers: operations.handlers,
     once: operations.context.once,
-    beforeChange: () => certified(given, screen, runtime.place, person),
+    beforeChange: () => certifyIfNeeded(given, screen, runtime.place, person),
   });
   const caller: Caller = {
     principal: { kind: "user", id: person.name },

@@ -10,7 +10,7 @@ import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
 import { ScheduleReads } from "../../schedules/project-schedules.ts";
 import { ScheduleStore } from "../../schedules/store.ts";
-import { hasRun, looking, personOf, projectOf } from "../commands/project/project.ts";
+import { findCaller, hasRun, openGivenProject, withReadOnlyStore } from "../commands/project/project.ts";
 import type { LocalRead } from "./local-reads.ts";
 import { readWith } from "./read-with.ts";
 
@@ -18,8 +18,8 @@ type Stored = Pick<Journal, "read" | "streams">;
 const NOTHING: Stored = { read: async () => [], streams: async () => [] };
 
 export const withScheduleReads: LocalRead = async (given, screen, work) => {
-  const { name } = personOf(given, screen);
-  const { config, project, gate } = await loadRunnableProject(projectOf(given), { env: given.env, surface: "cli" });
+  const { name } = findCaller(given, screen);
+  const { config, project, gate } = await loadRunnableProject(openGivenProject(given), { env: given.env, surface: "cli" });
   const calendar = openCalendar();
   const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: name }, calendar);
   const may = (wanted: Act): boolean => wanted.kind === "observe" || policyRefusal(gate, name, wanted) === null;
@@ -33,5 +33,5 @@ export const withScheduleReads: LocalRead = async (given, screen, work) => {
     const schedules = new ScheduleReads({ schedules: store, journal, calendar, now });
     return work(readWith(scheduleReaders({ schedules, cursors: cursors() }), may));
   };
-  return hasRun(config.journal.directory) ? looking(given, ({ journal }) => read(journal)) : read(NOTHING);
+  return hasRun(config.journal.directory) ? withReadOnlyStore(given, ({ journal }) => read(journal)) : read(NOTHING);
 };

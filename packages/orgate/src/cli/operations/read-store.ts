@@ -13,7 +13,7 @@ import { readOrdersInForce } from "../../runtime/people/approvals.ts";
 import { readBreakers } from "../../runtime/people/breakers.ts";
 import { hasJournal } from "../../store/journal.ts";
 import { openReadOnlyStore } from "../../store/open-read-only.ts";
-import { hasRun, projectOf } from "../commands/project/looking.ts";
+import { hasRun, openGivenProject } from "../commands/project/read-only.ts";
 import type { LocalRead } from "./local-reads.ts";
 import { readWith } from "./read-with.ts";
 
@@ -61,7 +61,7 @@ function readersOf(journal: Stored) {
 /** A project whose `orgate.toml` cannot be read still has its journal in the usual folder. */
 export function configIfAny(given: Given): Config | (Pick<Config, "journal"> & Readonly<{ undecided: string }>) {
   try {
-    return projectOf(given);
+    return openGivenProject(given);
   } catch (error) {
     if (!isFault(error, "file-bad")) throw error;
     const root = given.project === null ? findProject(given.cwd) : resolve(given.cwd, given.project);

@@ -5,7 +5,7 @@ import { type CallableOperation, createClient, type OperationFields, type Operat
 import { type Given, INTERRUPTED } from "@orgate/shell/terminal";
 import { readServerAddress } from "../../files/server-address.ts";
 import type { OperationResult } from "../../operations/result.ts";
-import { projectOf } from "../commands/project/looking.ts";
+import { openGivenProject } from "../commands/project/read-only.ts";
 import { toOperationFault } from "./input.ts";
 
 export type CallOperation = (name: CallableOperation, fields: OperationFields) => Promise<OperationResult>;
@@ -13,7 +13,7 @@ export type CallOperation = (name: CallableOperation, fields: OperationFields) =
 /** Null if no server runs for the project, or there is no key for it. */
 export function findServer(given: Given): CallOperation | null {
   const key = given.env.ORGATE_API_KEY ?? "";
-  const url = key === "" ? null : readServerAddress(projectOf(given).journal.directory);
+  const url = key === "" ? null : readServerAddress(openGivenProject(given).journal.directory);
   return url === null ? null : (name, fields) => callServer(given, { url, key }, name, fields);
 }
 

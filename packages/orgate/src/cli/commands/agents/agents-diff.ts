@@ -19,16 +19,16 @@ import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { loadProject } from "../../../project/load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { toPolicyOptions } from "../policies/policy.ts";
-import { hasRun, projectOf } from "../project/project.ts";
+import { hasRun, openGivenProject } from "../project/project.ts";
 
 export const diffAgents: RunCommand = async (given, screen) => {
   const [other = "", agent = null] = given.args;
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const before = await sideOf(openProject(resolve(given.cwd, other), given.cwd), given);
   const after = await sideOf(config, given);
   const names = [...new Set([...before.agents, ...after.agents].map((one) => one.name))].sort();
   if (agent !== null && !names.includes(agent)) throw new FaultError({ kind: "agent-missing", agent, known: names }); // of nobody nothing differs
-  const found = compareSides(before, after, await pastOf(config), agent);
+  const found = compareSides(before, after, await readProjectPast(config), agent);
   const isSame = found.permits.length + found.forbids.length + found.asks.length + found.rewritten.length === 0;
   if (given.json) screen.line(JSON.stringify({ same: isSame, ...found }));
   else tellDifferences(screen, found, `against ${relative(given.cwd, resolve(given.cwd, other)) || "."}`);
@@ -60,7 +60,7 @@ async function sideOf(config: Config, given: Given): Promise<DiffSide> {
   return { agents, loaded: loadOrThrow(tryLoadFolder(options)), cases: readCases(options.place) };
 }
 
-export async function pastOf(config: Config): ReturnType<typeof readPastRequests> {
+export async function readProjectPast(config: Config): ReturnType<typeof readPastRequests> {
   if (!hasRun(config.journal.directory)) return [];
   const look = openReadOnlyStore(config.journal.directory);
   try {

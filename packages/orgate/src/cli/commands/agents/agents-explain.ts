@@ -6,7 +6,7 @@ import { EXIT, type RunCommand, visible, visibleLines } from "@orgate/shell/term
 import { toProjectPath } from "../../../guard/modules.ts";
 import { assertAgentComplete } from "../../../project/agent-settings.ts";
 import type { ProjectAgent } from "../../../project/formats/format.ts";
-import { projectOf } from "../project/project.ts";
+import { openGivenProject } from "../project/project.ts";
 import { requireAgent } from "./agents.ts";
 
 export const explainAgent: RunCommand = async (given, screen) => {
@@ -20,7 +20,7 @@ export const explainAgent: RunCommand = async (given, screen) => {
       hint: "`orgate policy list` shows the project's, `orgate policy explain` a decision",
     });
   assertAgentComplete(agent); // without what it names its rules are not written, and it may do nothing
-  const file = toProjectPath(projectOf(given).root, found.file);
+  const file = toProjectPath(openGivenProject(given).root, found.file);
   if (given.json) {
     const { labels = [] } = about ?? {};
     const procedure = about?.procedure?.text ?? null;

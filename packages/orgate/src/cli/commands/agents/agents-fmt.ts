@@ -9,7 +9,7 @@ import { readTextFile } from "../../../files/text-file.ts";
 import { matchProjectFiles } from "../../../guard/modules.ts";
 import { isSymbi } from "../../../project/symbi/symbi-files.ts";
 import { printProblem } from "../policies/policy.ts";
-import { projectOf } from "../project/project.ts";
+import { openGivenProject } from "../project/project.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -40,7 +40,7 @@ export const fmt: RunCommand = async (given, screen) => {
 
 function filesOf(given: Given): readonly string[] {
   if (given.args.length === 0) {
-    const { root, agents } = projectOf(given);
+    const { root, agents } = openGivenProject(given);
     return matchProjectFiles(root, agents.filter(isSymbi), "agents");
   }
   return given.args.map((name) => {

@@ -14,11 +14,11 @@ import { type LoadedProject, loadProject } from "../../../project/load.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { printProblem, toPolicyOptions } from "../policies/policy.ts";
-import { projectOf } from "../project/project.ts";
+import { openGivenProject } from "../project/project.ts";
 
 /** Every agent, whichever way it is written, with where it stands. */
 export const listAgents: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const { agents } = await loadProject(config, { env: given.env });
   const all = agents.map(({ agent, file, format, rules = [], about = NO_ABOUT }) => ({
     name: agent.name,
@@ -56,7 +56,7 @@ const MOST_ABOUT = 80;
 
 export async function requireAgent(given: Given): Promise<ProjectAgent> {
   const [name = ""] = given.args;
-  const { agents } = await loadProject(projectOf(given), { env: given.env });
+  const { agents } = await loadProject(openGivenProject(given), { env: given.env });
   const found = agents.find(({ agent }) => agent.name === name);
   if (found !== undefined) return found;
   throw new FaultError({ kind: "agent-missing", agent: name, known: agents.map(({ agent }) => agent.name) });
@@ -69,7 +69,7 @@ export const showAgent: RunCommand = async (given, screen) => {
   const shown = {
     ...factsOf(agent),
     kind: format,
-    file: toProjectPath(projectOf(given).root, file),
+    file: toProjectPath(openGivenProject(given).root, file),
     policies: rules,
     ...about,
     procedure: about.procedure?.text ?? null,
@@ -158,7 +158,7 @@ function tellEnd(screen: Screen, problems: number, agents: number): void {
 
 /** Relative to the working folder, like every FILE. A file of no agent is refused: it would be without problems. */
 function fileNamed(given: Given, wanted: string): (file: string) => boolean {
-  const { root, agents } = projectOf(given);
+  const { root, agents } = openGivenProject(given);
   const all = matchProjectFiles(realpathSync(root), agents, "agents");
   const path = resolve(given.cwd, wanted);
   const meant = toProjectPath(root, existsSync(path) ? realpathSync(path) : path);
@@ -180,7 +180,7 @@ type Validated = Readonly<{
 
 /** Y-13 each check is made of whatever could be read, and leaves out what rests on the rest. */
 async function problemsIn(given: Given): Promise<Validated> {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const problems: ProjectProblem[] = [];
   try {
     const loaded = await loadProject(config, { env: given.env, collect: (found) => problems.push(...found) });

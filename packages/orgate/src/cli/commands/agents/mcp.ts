@@ -23,7 +23,7 @@ import { version } from "../../../node/version.ts";
 import { type ProjectMcp, type ProjectServer, projectMcp, type ServerState } from "../../../project/project-mcp.ts";
 import { loadTrust } from "../../../project/trust-journal.ts";
 import { orgateHome } from "../../../store/keyring.ts";
-import { certified, permittedPerson, projectOf, tell, writingProject } from "../project/project.ts";
+import { certifyIfNeeded, openGivenProject, permittedPerson, tell, writingProject } from "../project/project.ts";
 import { appendTrust } from "./trust.ts";
 
 const TONES: Readonly<Record<ServerState, Tone>> = {
@@ -72,7 +72,7 @@ function shownOf(one: ProjectServer, mcp: ProjectMcp, hash = sha256) {
 const reachedBy = ({ transport: t }: McpServer): string => (t.kind === "stdio" ? [t.command, ...t.args].join(" ") : t.url);
 
 export const listServers: RunCommand = async (given, screen) => {
-  const mcp = await projectServers(given, projectOf(given));
+  const mcp = await projectServers(given, openGivenProject(given));
   const [wanted = null] = given.args;
   const servers = wanted === null ? mcp.servers : [serverIn(mcp, wanted)];
   const shown = servers.map((one) => shownOf(one, mcp));
@@ -129,7 +129,7 @@ function serverIn(mcp: ProjectMcp, name: string): ProjectServer {
 // ── diff ──
 
 export const diffServer: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const [name = ""] = given.args;
   const found = serverIn(await projectServers(given, config), name);
   if (found.state !== "usable" && found.state !== "unaccepted") throw unusable(found);
@@ -160,7 +160,7 @@ const settingsFor = (given: Given, config: Config) => ({
 /** The one that is named, as its entry stands; one of the project's only as it was trusted. */
 export async function usableServer(given: Given): Promise<McpServer> {
   const [name = ""] = given.args;
-  const found = serverIn(await projectServers(given, projectOf(given)), name);
+  const found = serverIn(await projectServers(given, openGivenProject(given)), name);
   if (found.server === null || (found.state !== "usable" && found.state !== "unaccepted")) throw unusable(found);
   return found.server;
 }
@@ -209,14 +209,14 @@ function textDiff(before: string, after: string, paint: Paint): readonly string[
 // ── trust ──
 
 export const trust: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const [name = ""] = given.args;
   const found = serverIn(await projectServers(given, config), name);
   if (found.server === null) throw unusable(found);
   const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `trust \`mcp:${name}\`` });
   const by: Principal = { kind: "user", id: person.name };
   return writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     if (found.origin === "project")
       await appendTrust(place, (trusted) =>
         trusted.get(`mcp:${name}`)?.digest === found.digest

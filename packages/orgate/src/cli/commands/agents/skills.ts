@@ -4,7 +4,7 @@ import type { Tone } from "@orgate/shell/terminal";
 import { type Cell, EXIT, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
 import { loadProject } from "../../../project/load.ts";
 import { findSkillUsers, type ProjectSkill, type SkillState } from "../../../project/project-skills.ts";
-import { projectOf } from "../project/project.ts";
+import { openGivenProject } from "../project/project.ts";
 
 type State = SkillState | "missing";
 const TONES: Readonly<Record<State, Tone>> = {
@@ -63,7 +63,7 @@ function listed(skills: readonly ProjectSkill[], agents: readonly Agent[]): read
 }
 
 export const listSkills: RunCommand = async (given, screen) => {
-  const { skills, agents } = await loadProject(projectOf(given), { skills: "all", env: given.env });
+  const { skills, agents } = await loadProject(openGivenProject(given), { skills: "all", env: given.env });
   const all = listed(
     skills,
     agents.map(({ agent }) => agent),
@@ -86,7 +86,7 @@ export const listSkills: RunCommand = async (given, screen) => {
 
 export const showSkill: RunCommand = async (given, screen) => {
   const name = skillName(given.args[0] ?? "");
-  const loaded = await loadProject(projectOf(given), { skills: "all", env: given.env });
+  const loaded = await loadProject(openGivenProject(given), { skills: "all", env: given.env });
   const agents = loaded.agents.map(({ agent }) => agent);
   const found = loaded.skills.filter((one) => one.name === name || one.subject === name);
   if (found.length === 0) {

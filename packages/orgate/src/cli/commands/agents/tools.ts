@@ -29,7 +29,7 @@ import { loadManifests, problemFault } from "../../../project/project-manifests.
 import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { starterManifest } from "../../../starter/starters.ts";
 import { notePrograms } from "../project/programs-note.ts";
-import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
+import { certifyIfNeeded, findCaller, loadCommandProject, openGivenProject } from "../project/project.ts";
 import { driven, printResult, withRuntime } from "../sessions/run.ts";
 
 type Listed = Readonly<{
@@ -63,7 +63,7 @@ const brokenTool = (name: string, { file, line, column, detail }: BrokenTool, ro
 });
 
 export const listTools: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const { agents: loaded, tools: written, broken } = await loadProject(config, { env: given.env });
   const agents = loaded.map(({ agent }) => agent);
   const rest = agents
@@ -93,7 +93,7 @@ export const listTools: RunCommand = async (given, screen) => {
 
 /** One manifest of the project, by the name of its tool. */
 function manifestNamed(given: Given, name: string): ManifestFile {
-  const { tools, broken, problems } = loadManifests(projectOf(given), given.env, null);
+  const { tools, broken, problems } = loadManifests(openGivenProject(given), given.env, null);
   const found = tools.get(name);
   if (found !== undefined) return found.manifest;
   const wrong = broken.get(name);
@@ -189,7 +189,7 @@ export const schema: RunCommand = async (given, screen) => {
 
 export const validateTools: RunCommand = async (given, screen) => {
   const [file] = given.args;
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const all = loadManifests(config, given.env, null);
   const one = file === undefined ? null : oneFile(resolve(given.cwd, file), all.read.types);
   const problems = (one ?? all).problems.map(({ tool: _, ...problem }) => problem);
@@ -216,7 +216,7 @@ function oneFile(file: string, types: Parameters<typeof readManifest>[1]) {
 
 export const test: RunCommand = async (given, screen) => {
   const { contract } = manifestNamed(given, given.args[0] ?? "");
-  const { world, env } = loadManifests(projectOf(given), {}, null).context;
+  const { world, env } = loadManifests(openGivenProject(given), {}, null).context;
   const checked = contract.check(argsOf(given, contract), world);
   if (checked.kind === "invalid")
     throw new FaultError({
@@ -268,7 +268,7 @@ export const initTool: RunCommand = async (given, screen) => {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new FaultError({ kind: "usage", detail: `\`${name}\` is no name of a tool`, hint: "use 1 to 64 of A-Z, a-z, 0-9, _ and -" });
   const kind = given.text("kind");
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const file = join(config.root, "tools", `${name}.clad.toml`);
   if (existsSync(file))
     throw new FaultError({ kind: "usage", detail: `${file} is there already`, hint: "choose another name, or edit it" });
@@ -289,14 +289,14 @@ export const initTool: RunCommand = async (given, screen) => {
 /** T-26 the person proposes it in the agent's place; everything after that is as ever. */
 export const runTool: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
-  const desk = await deskOf(projectOf(given), given.env);
+  const desk = await loadCommandProject(openGivenProject(given), given.env);
   const agent = agentFor(desk.agents, name, given.text("agent"));
   const { contract } = manifestNamed(given, name);
   const args = argsOf(given, contract);
-  const person = personOf(given, screen);
+  const person = findCaller(given, screen);
   const by: Principal = { kind: "user", id: person.name };
   return withRuntime(given, screen, { project: desk, by, model: () => operatorModel(name, args) }, async (runtime) => {
-    await certified(given, screen, runtime.place, person);
+    await certifyIfNeeded(given, screen, runtime.place, person);
     const result = await driven(given, screen, (options) =>
       runtime.run(agent.name, `orgate tools run ${name} ${JSON.stringify(args)}`, options),
     );

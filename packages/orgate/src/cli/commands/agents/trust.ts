@@ -11,7 +11,7 @@ import { type Candidate, findTrustState, type Trusted, type TrustState, trustCan
 import { loadTrust, readTrust } from "../../../project/trust-journal.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
-import { certified, lookingIfAny, permittedPerson, projectOf, writingProject } from "../project/project.ts";
+import { certifyIfNeeded, openGivenProject, permittedPerson, withReadOnlyStoreIfAny, writingProject } from "../project/project.ts";
 
 const TONES: Readonly<Record<TrustState, Tone>> = { trusted: "good", changed: "bad", untrusted: "warn", gone: "dim" };
 
@@ -50,10 +50,10 @@ const catalogues = (config: Config, trusted: Trusted): readonly Candidate[] =>
   });
 
 export const listTrust: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const shown = shownOf(
     config,
-    await lookingIfAny<Trusted>(
+    await withReadOnlyStoreIfAny<Trusted>(
       given,
       ({ journal }) => readTrust(journal),
       () => new Map(),
@@ -75,7 +75,7 @@ export const listTrust: RunCommand = async (given, screen) => {
 };
 
 export const addTrust: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const [asked = ""] = given.args;
   const all = trustCandidates(config, sha256, [asked]);
   const candidate = all.find((c) => c.subject === asked) ?? all.find((c) => c.subject === skillName(asked));
@@ -92,7 +92,7 @@ export const addTrust: RunCommand = async (given, screen) => {
     });
   const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `trust \`${subject}\`` });
   await writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     await appendTrust(place, (trusted) =>
       findTrustState(subject, candidate.digest, trusted) === "trusted"
         ? null
@@ -105,7 +105,7 @@ export const addTrust: RunCommand = async (given, screen) => {
 };
 
 export const removeTrust: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const [asked = ""] = given.args;
   const known = await loadTrust(config.journal.directory);
   const subject = known.has(asked) ? asked : skillName(asked);
@@ -113,7 +113,7 @@ export const removeTrust: RunCommand = async (given, screen) => {
   const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `take back the trust in \`${subject}\`` });
   const reason = given.text("reason") ?? "";
   await writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     await appendTrust(place, (trusted) =>
       trusted.has(subject) ? { kind: "trust.withdrawn", subject, by: { kind: "user", id: person.name }, reason } : null,
     );

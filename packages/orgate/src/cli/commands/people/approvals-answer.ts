@@ -11,7 +11,7 @@ import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { type ApprovalRequestView, assertMayAct, toGrantRequest } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { deskOf, looking, personOf } from "../project/project.ts";
+import { findCaller, loadCommandProject, withReadOnlyStore } from "../project/project.ts";
 import { questionOf, usage } from "./approvals.ts";
 import { deliverWish, tellSent } from "./intents.ts";
 
@@ -54,15 +54,15 @@ function argsOf(text: string | null): JsonObject {
 }
 
 function answer(given: Given, screen: Screen, said: (view: ApprovalRequestView) => Answer): Promise<number> {
-  return looking(given, async (look, config) => {
+  return withReadOnlyStore(given, async (look, config) => {
     const view = await questionOf(look, given);
     const { approval, agent, tool, requester, session, digest } = view;
     const wanted = given.text("digest");
     if (wanted !== null && (wanted.length < 8 || !digest.startsWith(wanted)))
       throw usage(`question \`${approval}\` is about ${digest}, not ${wanted}`, `look again: \`orgate approvals show ${approval}\``);
     const chosen = said(view);
-    const person = personOf(given, screen);
-    const { gate } = await deskOf(config, given.env);
+    const person = findCaller(given, screen);
+    const { gate } = await loadCommandProject(config, given.env);
     const kind = toAnswerAct(chosen);
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
     assertMayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);

@@ -9,18 +9,18 @@ import { type ApprovalId, approvalId, FaultError, type Millis, principalName } f
 import { eachRow, type ListedApproval } from "@orgate/core/journal";
 import { onAbort } from "@orgate/core/vocab";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
-import { ageText, bell, EXIT, folded, type Given, type RunCommand, type Screen, visible } from "@orgate/shell/terminal";
+import { ageText, bell, EXIT, foldText, type Given, type RunCommand, type Screen, visible } from "@orgate/shell/terminal";
 import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { looking } from "../project/project.ts";
+import { withReadOnlyStore } from "../project/project.ts";
 import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 import { wantsText, withExpiry } from "./approvals-list.ts";
 
 // one
 
 export const showApproval: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
+  withReadOnlyStore(given, async (look) => {
     const found = await requestOf(look, given);
     const { kind: _, ...view } = found;
     if (given.json) screen.line(JSON.stringify(view));
@@ -69,7 +69,7 @@ async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readon
 export function printQuestion(screen: Screen, q: ApprovalRequestView, now: Millis): void {
   const { paint } = screen;
   const line = (name: string, text: string): void => {
-    const [first = "", ...more] = folded(text, screen.columns - 14);
+    const [first = "", ...more] = foldText(text, screen.columns - 14);
     screen.line(`${paint("dim", name.padEnd(12))}${first}`);
     for (const rest of more) screen.line(`${" ".repeat(12)}${rest}`);
   };
@@ -102,7 +102,7 @@ export function printQuestion(screen: Screen, q: ApprovalRequestView, now: Milli
 
 function block(screen: Screen, title: string, text: string): void {
   screen.line(screen.paint("dim", visible(title)));
-  for (const one of folded(text, screen.columns - 2)) screen.line(`  ${one}`);
+  for (const one of foldText(text, screen.columns - 2)) screen.line(`  ${one}`);
 }
 
 function expiryText({ expiresAt, onExpiry, expired }: ApprovalRequestView, now: Millis): string {
@@ -116,7 +116,7 @@ function expiryText({ expiresAt, onExpiry, expired }: ApprovalRequestView, now: 
 
 /** Those that wait already, then each new one as it is asked, until Ctrl-C. */
 export const watch: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
+  withReadOnlyStore(given, async (look) => {
     const stop = new AbortController();
     const onSignal = (): void => stop.abort();
     process.on("SIGINT", onSignal);

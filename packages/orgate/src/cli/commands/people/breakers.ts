@@ -7,7 +7,7 @@ import { ageText, type Cell, table, visible } from "@orgate/shell/terminal";
 import { unknownBreaker } from "../../../runtime/people/breakers.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OperationView } from "../../operations/run.ts";
-import { tell } from "../project/looking.ts";
+import { tell } from "../project/read-only.ts";
 
 const TONES: Readonly<Record<BreakerState, Tone>> = { closed: "good", open: "bad", "half-open": "warn" };
 

@@ -2,13 +2,13 @@
 import { callId, type Millis } from "@orgate/core";
 import type { ListedDeadLetter } from "@orgate/core/journal";
 import { resourceText } from "@orgate/protocol/view";
-import { ageText, type Cell, count, EXIT, folded, type RunCommand, shorten, table, visible } from "@orgate/shell/terminal";
+import { ageText, type Cell, count, EXIT, foldText, type RunCommand, shorten, table, visible } from "@orgate/shell/terminal";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { allDeadLetters, viewDeadLetter } from "../../../runtime/people/dead-letters.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import type { OperationView } from "../../operations/run.ts";
-import { deskOf, looking, personOf } from "../project/project.ts";
+import { findCaller, loadCommandProject, withReadOnlyStore } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";
 
@@ -33,7 +33,7 @@ const rowOf =
   ];
 
 export const showDeadLetter: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
+  withReadOnlyStore(given, async (look) => {
     const { session, call } = await letterOf(look, given.args[0] ?? "");
     const view = await viewDeadLetter(look.journal, session, call);
     if (view === null) throw usage(`call \`${call}\` was seen to meanwhile`, "`orgate dead-letters list` shows what is left");
@@ -42,7 +42,7 @@ export const showDeadLetter: RunCommand = (given, screen) =>
       return EXIT.success;
     }
     const line = (name: string, text: string): void => {
-      for (const [i, part] of folded(text, screen.columns - 14).entries())
+      for (const [i, part] of foldText(text, screen.columns - 14).entries())
         screen.line(`${i === 0 ? screen.paint("dim", name.padEnd(12)) : " ".repeat(12)}${part}`);
     };
     screen.line(screen.paint("strong", `${session}/${call}`));
@@ -55,10 +55,10 @@ export const showDeadLetter: RunCommand = (given, screen) =>
   });
 
 export const dismiss: RunCommand = (given, screen) =>
-  looking(given, async (look, config) => {
+  withReadOnlyStore(given, async (look, config) => {
     const { session, call, agent, tool } = await letterOf(look, given.args[0] ?? "");
-    const person = personOf(given, screen);
-    const { gate } = await deskOf(config, given.env);
+    const person = findCaller(given, screen);
+    const { gate } = await loadCommandProject(config, given.env);
     assertMayAct(gate, person, { kind: "resolve", call, agent, tool }, "dismiss it");
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "dismiss", call, note: given.text("note") ?? "" });
   });

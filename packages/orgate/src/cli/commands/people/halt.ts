@@ -21,7 +21,15 @@ import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { configIfAny } from "../../operations/read-store.ts";
 import type { OperationView } from "../../operations/run.ts";
-import { type CommandProject, certified, deskOf, personOf, projectOf, tell, writingProject } from "../project/project.ts";
+import {
+  type CommandProject,
+  certifyIfNeeded,
+  findCaller,
+  loadCommandProject,
+  openGivenProject,
+  tell,
+  writingProject,
+} from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
 function scopeOf([what = "all", name]: readonly string[]): string {
@@ -50,17 +58,17 @@ async function ordering<D>(given: Given, screen: Screen, { what, hint, open, ord
   const reason = given.text("reason");
   if (reason === null || reason.trim() === "") throw usage("--reason is missing", hint);
   const { desk, config, gate } = await open(given);
-  const person = personOf(given, screen);
+  const person = findCaller(given, screen);
   if (gate !== null) assertMayAct(gate, person, { kind: "halt", scope }, what.replace("SCOPE", scope)); // before anything is recorded, their key included
   return writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     return order(desk, { place, scope, reason, person });
   });
 }
 
 async function deskIn(given: Given): Promise<Opened<CommandProject>> {
-  const config = projectOf(given);
-  const desk = await deskOf(config, given.env);
+  const config = openGivenProject(given);
+  const desk = await loadCommandProject(config, given.env);
   return { desk, config, gate: desk.gate };
 }
 
@@ -71,7 +79,7 @@ async function deskIfAny(given: Given): Promise<Opened<DeskOrNot>> {
   const config = configIfAny(given);
   if ("undecided" in config) return { desk: { desk: null, undecided: config.undecided }, config, gate: null };
   try {
-    const desk = await deskOf(config, given.env);
+    const desk = await loadCommandProject(config, given.env);
     return { desk: { desk, undecided: null }, config, gate: desk.gate };
   } catch (error) {
     return { desk: { desk: null, undecided: errorMessage(error) }, config, gate: null };

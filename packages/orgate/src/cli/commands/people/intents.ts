@@ -26,17 +26,17 @@ import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import {
   causeText,
-  certified,
-  deskOf,
-  filesOf,
-  looking,
-  personOf,
+  certifyIfNeeded,
+  findCaller,
+  findSessionByText,
+  loadCommandProject,
   positive,
+  readGivenFiles,
   sessionAct,
-  sessionOf,
+  withReadOnlyStore,
   writingProject,
 } from "../project/project.ts";
-import { driven, exitOf, printResult, requireRunnable, withRuntime } from "../sessions/run.ts";
+import { driven, printResult, requireRunnable, toExitCode, withRuntime } from "../sessions/run.ts";
 
 export const say: RunCommand = async (given, screen) =>
   wish(given, screen, { kind: given.flag("after") ? "follow-up" : "say", ...(await spoken(given, screen)) });
@@ -53,7 +53,7 @@ export const model: RunCommand = (given, screen) => wish(given, screen, { kind: 
 
 async function spoken(given: Given, screen: Screen): Promise<IntentMessage> {
   const text = await causeText(given.args[1] ?? "", "what you say", screen);
-  const files = checkAttachments(filesOf(given)); // all of them together, before anything is sent
+  const files = checkAttachments(readGivenFiles(given)); // all of them together, before anything is sent
   return files.length === 0 ? { text } : { text, files };
 }
 
@@ -61,10 +61,10 @@ async function spoken(given: Given, screen: Screen): Promise<IntentMessage> {
 const WAIT_MS = 10_000;
 
 function wish(given: Given, screen: Screen, wanted: IntentBody): Promise<number> {
-  return looking(given, async (look, config) => {
-    const found = await sessionOf(look.journal, given.args[0] ?? "");
+  return withReadOnlyStore(given, async (look, config) => {
+    const found = await findSessionByText(look.journal, given.args[0] ?? "");
     const { session, agent } = found;
-    const person = personOf(given, screen);
+    const person = findCaller(given, screen);
     const act = toSessionAct(wanted.kind);
     const gate = act === null ? null : await gateHere(given, look, config, session);
     if (gate !== null && act !== null) assertMayAct(gate, person, sessionAct(act, found), `${act} in ${session}`);
@@ -75,7 +75,7 @@ function wish(given: Given, screen: Screen, wanted: IntentBody): Promise<number>
 /** Q-22 Where the project does not load here, the session's holder decides by the policies in force there. */
 async function gateHere(given: Given, look: ReadOnlyStore, config: Config, session: SessionId): Promise<Pick<Gate, "decideFor"> | null> {
   try {
-    return (await deskOf(config, given.env)).gate;
+    return (await loadCommandProject(config, given.env)).gate;
   } catch (error) {
     if (isFault(error) && look.holder(session) !== null) return null;
     throw error;
@@ -111,7 +111,7 @@ export async function deliverWish(
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
   const runnable = async () => {
-    const desk = await deskOf(config, given.env);
+    const desk = await loadCommandProject(config, given.env);
     if (!canEndWithoutAgent(wanted)) await requireRunnable(desk, given.env, { name: agent, session });
     return desk;
   };
@@ -148,7 +148,7 @@ async function certifyIfNew(
 ): Promise<void> {
   const found = look.keys().keys.get(person.key.id);
   if (found !== undefined && found.withdrawn === null) return;
-  await writingProject(config, (place) => certified(given, screen, place, person));
+  await writingProject(config, (place) => certifyIfNeeded(given, screen, place, person));
 }
 
 /** `more`: further fields of the JSON. */
@@ -160,7 +160,7 @@ export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, { se
     const event = entry === null ? null : { seq: entry.seq, ...entry.event };
     const state = entry === null ? "pending" : "taken";
     screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove, ...more }));
-    return drove !== null ? exitOf(drove) : entry === null ? EXIT.waiting : EXIT.success;
+    return drove !== null ? toExitCode(drove) : entry === null ? EXIT.waiting : EXIT.success;
   }
   if (drove !== null) return printResult(given, screen, { head: look.head(), result: drove });
   for (const line of becameLines(sent)) screen.line(line);

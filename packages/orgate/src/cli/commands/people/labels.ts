@@ -2,13 +2,13 @@
 import { label, readState } from "@orgate/core";
 import { EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
-import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
+import { findCaller, findSessionByText, loadCommandProject, withReadOnlyStore } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 import { sendWish } from "./intents.ts";
 
 export const labels: RunCommand = (given, screen) =>
-  looking(given, async (look, config) => {
-    const { session, agent } = await sessionOf(look.journal, given.args[0] ?? "");
+  withReadOnlyStore(given, async (look, config) => {
+    const { session, agent } = await findSessionByText(look.journal, given.args[0] ?? "");
     const removed = given.text("remove");
     if (removed === null) {
       if (given.text("why") !== null) throw usage("--why is for --remove, and no label is named", "for example --remove untrusted");
@@ -29,8 +29,8 @@ export const labels: RunCommand = (given, screen) =>
     const why = given.text("why");
     if (names.length === 0) throw usage("--remove names no label", "for example --remove untrusted");
     if (why === null || why.trim() === "") throw usage("--why is missing", "say why it may be trusted: the journal keeps it");
-    const person = personOf(given, screen);
-    const { gate } = await deskOf(config, given.env);
+    const person = findCaller(given, screen);
+    const { gate } = await loadCommandProject(config, given.env);
     for (const name of names) assertMayAct(gate, person, { kind: "remove-label", label: name, session, agent }, `take \`${name}\` off`);
     return sendWish(given, screen, { look, config, session, agent, person }, { kind: "unlabel", labels: names, why });
   });

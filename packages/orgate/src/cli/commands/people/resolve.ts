@@ -12,21 +12,21 @@ import { resourceText } from "@orgate/protocol/view";
 import { EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { deskOf, looking, personOf, sessionOf } from "../project/project.ts";
+import { findCaller, findSessionByText, loadCommandProject, withReadOnlyStore } from "../project/project.ts";
 import { usage } from "./approvals.ts";
 import { becameLines, deliverWish } from "./intents.ts";
 
 const RESOLUTIONS: readonly Resolution[] = ["happened", "did-not-happen", "reconcile", "abandon"];
 
 export const resolve: RunCommand = (given, screen) =>
-  looking(given, async (look, config) => {
+  withReadOnlyStore(given, async (look, config) => {
     const [text = "", as = ""] = given.args;
     const resolution = RESOLUTIONS.find((r) => r === as);
     if (resolution === undefined) throw usage(`\`${as}\` is no resolution`, `use ${RESOLUTIONS.join(", ")}`);
     const { session, agent, unknown } = await unknownOf(look, text, given);
     const { call, tool } = unknown;
-    const person = personOf(given, screen);
-    const { gate } = await deskOf(config, given.env);
+    const person = findCaller(given, screen);
+    const { gate } = await loadCommandProject(config, given.env);
     assertMayAct(gate, person, { kind: "resolve", call, agent, tool }, "resolve it");
     if (!given.json) screen.line(`${screen.paint("strong", visible(tool))} ${call} on ${resourceText(unknown.resource)}: ${resolution}`);
     const note = given.text("note") ?? "";
@@ -80,7 +80,7 @@ async function unknownOf(look: ReadOnlyStore, text: string, given: Given): Promi
   const slash = text.lastIndexOf("/");
   const call = text.slice(slash + 1);
   const named = given.text("session") ?? (slash > 0 ? text.slice(0, slash) : null);
-  const sessions = named === null ? await withUnknowns(look) : [await sessionOf(look.journal, named)];
+  const sessions = named === null ? await withUnknowns(look) : [await findSessionByText(look.journal, named)];
   const open: Found[] = [];
   for (const { session, agent } of sessions)
     for (const unknown of (await readState({ journal: look.journal }, session)).unknowns.values()) open.push({ session, agent, unknown });

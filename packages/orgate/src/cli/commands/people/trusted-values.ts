@@ -8,14 +8,21 @@ import { ageText, EXIT, type Given, type RunCommand, table, visible } from "@org
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { editTrustedValues } from "../../../runtime/people/trusted-values.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
+import {
+  certifyIfNeeded,
+  findCaller,
+  loadCommandProject,
+  openGivenProject,
+  withReadOnlyStoreIfAny,
+  writingProject,
+} from "../project/project.ts";
 import { usage } from "./approvals.ts";
 
 export const listTrustedValues: RunCommand = async (given, screen) => {
   const set = given.args[0] ?? null;
   const now = NODE.clock.now();
   const all: TrustedValue[] = [];
-  await lookingIfAny(
+  await withReadOnlyStoreIfAny(
     given,
     async ({ journal }) => {
       for await (const one of eachRow<TrustedValue>((after, most) => journal.known({ set, after, most }))) all.push(one);
@@ -53,7 +60,7 @@ function noSuchSet(set: string, sets: readonly string[]): FaultError {
 }
 
 async function mustBeASet(given: Given, set: string): Promise<void> {
-  const sets = setsOf((await deskOf(projectOf(given), given.env)).agents);
+  const sets = setsOf((await loadCommandProject(openGivenProject(given), given.env)).agents);
   if (!sets.includes(set)) throw noSuchSet(set, sets);
 }
 
@@ -64,14 +71,14 @@ async function edit(given: Given, screen: Screen, kind: "known.added" | "known.r
   const [set = "", value = ""] = given.args;
   const why = given.text("why");
   if (why === null || why.trim() === "") throw usage("--why is missing", "say why: the journal keeps it");
-  const config = projectOf(given);
-  const { gate, agents } = await deskOf(config, given.env);
+  const config = openGivenProject(given);
+  const { gate, agents } = await loadCommandProject(config, given.env);
   const sets = setsOf(agents);
   if (kind === "known.added" && SET_NAME.test(set) && !sets.includes(set)) throw noSuchSet(set, sets);
-  const person = personOf(given, screen);
+  const person = findCaller(given, screen);
   assertMayAct(gate, person, { kind: "edit-known", set }, `edit the set ${set}`); // before anything is recorded, their key included
   await writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     await editTrustedValues({ place, gate, person }, kind, { set, value, why }, NODE.clock.now);
   });
   if (given.json) screen.line(JSON.stringify({ set, value, known: kind === "known.added", by: person.name, why }));

@@ -13,11 +13,11 @@ import { applyChange, listFileTexts, planChange, readFiles } from "../../../poli
 import { readPolicyFolder } from "../../../policies/policy-files.ts";
 import { findSet, listAppliableFiles, readSet } from "../../../policies/policy-history.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { certified, looking, personOf, projectOf, writingProject } from "../project/project.ts";
+import { certifyIfNeeded, findCaller, openGivenProject, withReadOnlyStore, writingProject } from "../project/project.ts";
 import { loadPolicyOptions, printProblem } from "./policy.ts";
 
 export const apply: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   if ((given.args[0] === undefined) === (given.text("set") === null))
     throw usageFault("it takes either a folder or --set", "`orgate policy apply DIR`, or `orgate policy apply --set DIGEST`");
   const reason = given.text("reason")?.trim() ?? "";
@@ -25,11 +25,11 @@ export const apply: RunCommand = async (given, screen) => {
     throw usageFault("--reason is missing", "say why: `orgate policy history` shows it; --dry-run needs none");
   const options = await loadPolicyOptions(config, given.env);
   const candidate = await candidateOf(given, config);
-  const person = personOf(given, screen);
+  const person = findCaller(given, screen);
   const by: Principal = { kind: "user", id: person.name };
 
   return writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     const where = { journal: place.store.journal, now: NODE.clock.now };
     const plan = await planChange(where, options, candidate, { by, user: person.name });
     if (plan.kind !== "change") {
@@ -49,7 +49,7 @@ async function candidateOf(given: Given, config: Config): Promise<ReturnType<typ
   const [dir] = given.args;
   const set = given.text("set");
   if (set !== null)
-    return looking(given, async ({ journal }) => {
+    return withReadOnlyStore(given, async ({ journal }) => {
       const known = await findSet(journal, set);
       return readFiles(listAppliableFiles(await readSet(journal, known)), `set ${known.files.slice(0, 12)}`);
     });

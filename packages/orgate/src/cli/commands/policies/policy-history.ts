@@ -20,16 +20,16 @@ import {
   readSet,
 } from "../../../policies/policy-history.ts";
 import { type PolicyOptions, tryLoadFolder, tryLoadRead } from "../../../policies/policy-load.ts";
-import { pastOf, tellDifferences } from "../agents/agents-diff.ts";
-import { looking, lookingIfAny, positive, projectOf, sessionOf } from "../project/project.ts";
+import { readProjectPast, tellDifferences } from "../agents/agents-diff.ts";
+import { findSessionByText, openGivenProject, positive, withReadOnlyStore, withReadOnlyStoreIfAny } from "../project/project.ts";
 import { loadPolicyOptions } from "./policy.ts";
 import { showChanges } from "./policy-apply.ts";
 
-type Look = Parameters<Parameters<typeof looking>[1]>[0];
+type Look = Parameters<Parameters<typeof withReadOnlyStore>[1]>[0];
 
 export const policyHistoryCommand: RunCommand = async (given, screen) => {
   const limit = positive(given.text("limit") ?? "50", "--limit");
-  const { rows, next } = await lookingIfAny(
+  const { rows, next } = await withReadOnlyStoreIfAny(
     given,
     ({ journal }) => policyHistory(journal, { before: null, limit }),
     () => ({ rows: [], next: null }),
@@ -63,7 +63,7 @@ function cellsOf(row: HistoryRow): readonly Cell[] {
 }
 
 export const showPolicies: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
+  withReadOnlyStore(given, async (look) => {
     const set = await wantedSet(given, look);
     const files = await readSet(look.journal, set);
     if (given.json) screen.line(JSON.stringify({ ...factsOf(set), texts: files }));
@@ -86,7 +86,7 @@ async function wantedSet(given: Given, { journal }: Look): Promise<KnownSet> {
   if (digest !== undefined) return findSet(journal, digest);
   if (entry === null) return findSetAt(journal, at === null ? millis(Number.MAX_SAFE_INTEGER) : timeOf(at));
   const { stream, place } = entryOf(entry);
-  const session = isSessionStream(stream) ? (await sessionOf(journal, stream)).session : null;
+  const session = isSessionStream(stream) ? (await findSessionByText(journal, stream)).session : null;
   if (session === null) throw usageFault(`\`${stream}\` is no session`, "decisions stand in sessions: --entry s_0mh3k2:12");
   const isThere = (await journal.read(session, seq(place - 1), 1)).length === 1;
   const named = isThere ? await findSetDigestAt(journal, session, seq(place)) : null;
@@ -113,12 +113,15 @@ const headOf = ({ digest, files, at, by, list }: KnownSet): string =>
 /** G-21 the files as they differ, and what the two sets decide differently with the agents and tools of now. */
 export const diffPolicies: RunCommand = async (given, screen) => {
   const [a = "", b = "now"] = given.args;
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const options = await loadPolicyOptions(config, given.env);
-  const [before, after] = await looking(given, async (look) => [await filesOf(a, look, options), await filesOf(b, look, options)] as const);
+  const [before, after] = await withReadOnlyStore(
+    given,
+    async (look) => [await filesOf(a, look, options), await filesOf(b, look, options)] as const,
+  );
   const changes = diffFileDigests(before, after);
   const [old, next] = [sideOf(before, options), sideOf(after, options)];
-  const found = typeof old === "string" || typeof next === "string" ? null : compareSides(old, next, await pastOf(config), null);
+  const found = typeof old === "string" || typeof next === "string" ? null : compareSides(old, next, await readProjectPast(config), null);
   const unloadable = [old, next].flatMap((side) => (typeof side === "string" ? [side] : []));
   if (given.json) screen.line(JSON.stringify({ same: changes.length === 0, changes, decisions: found, unloadable }));
   else {

@@ -22,7 +22,7 @@ import { toUserAct } from "../../../policies/policy-cases.ts";
 import { type PastRules, readRulesThen } from "../../../policies/policy-history.ts";
 import { loadOrThrow, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { projectOf, sessionOf } from "../project/project.ts";
+import { findSessionByText, openGivenProject } from "../project/project.ts";
 import { loadPolicyOptions } from "./policy.ts";
 
 /** A decision of the journal, with the set it was made under and the rules that decided, as they stood then. */
@@ -52,7 +52,7 @@ export function decideQuestion(question: PolicyQuestion): { readonly decision: D
 
 /** From options to a case, through the same decoder as the decision tables. */
 export async function readQuestion(given: Given, { strict }: Readonly<{ strict: boolean }>): Promise<PolicyQuestion> {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const read = caseSchema.safeParse(caseOf(given));
   if (!read.success) {
     const [issue] = read.error.issues;
@@ -127,13 +127,13 @@ function resourceOf(text: string | null): unknown {
 
 /** A decision of the journal: decided again with what it read then, by the policies of now. */
 export async function readRecordedQuestion(given: Given, text: string): Promise<PolicyQuestion> {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const wanted = given.text("call");
   if (wanted === null)
     throw usageFault("--call is missing", "`orgate sessions show` names the calls of a session: 1.0, 1.1, … model:1, respond:1");
   const look = openReadOnlyStore(config.journal.directory);
   try {
-    const { session } = await sessionOf(look.journal, text);
+    const { session } = await findSessionByText(look.journal, text);
     const found = await findDecision(look.journal, session, wanted);
     if (found === null)
       throw usageFault(`session \`${session}\` has no decision on \`${wanted}\``, "`orgate sessions show` names its calls");

@@ -10,7 +10,7 @@ import { findPolicySurface } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, type PolicyOptions, tryLoadFolder } from "../../../policies/policy-load.ts";
 import { problemLine } from "../../../policies/policy-record.ts";
 import { loadProject } from "../../../project/load.ts";
-import { projectOf } from "../project/project.ts";
+import { openGivenProject } from "../project/project.ts";
 
 export async function loadPolicyOptions(config: Config, env: Env): Promise<PolicyOptions> {
   const { agents } = await loadProject(config, { env });
@@ -29,7 +29,7 @@ export const toPolicyOptions = (config: Config, agents: readonly Agent[]): Polic
 
 /** G-18 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
 export const checkFolder: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const loading = tryLoadFolder(await loadPolicyOptions(config, given.env));
   const { problems, warnings, cases, untyped } = loading.report;
   const failed = cases.filter((c) => !c.passed);
@@ -60,7 +60,7 @@ export function printProblem(screen: Screen, tone: "bad" | "warn", problem: Poli
 }
 
 export const listPolicies: RunCommand = async (given, screen) => {
-  const { policies, digest } = loadOrThrow(tryLoadFolder(await loadPolicyOptions(projectOf(given), given.env)));
+  const { policies, digest } = loadOrThrow(tryLoadFolder(await loadPolicyOptions(openGivenProject(given), given.env)));
   const shown = policies.map((p) => ({
     id: p.id,
     file: p.file,

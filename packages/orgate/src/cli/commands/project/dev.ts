@@ -11,10 +11,10 @@ import type { Config } from "../../../config/config.ts";
 import { type FolderWatch, watchFolder } from "../../../files/folder-watch.ts";
 import { MCP_FILE } from "../../../mcp/mcp-file.ts";
 import { INSTRUCTIONS, listSkillPlaces } from "../../../project/trust.ts";
-import { projectOf, tell } from "./project.ts";
+import { openGivenProject, tell } from "./project.ts";
 
 export const dev: RunCommand = async (given, screen) => {
-  const { root } = projectOf(given);
+  const { root } = openGivenProject(given);
   const say = (text: string): void => tell(given, screen, text);
   const { promise, resolve } = Promise.withResolvers<number>();
   let server: ChildProcess | null = null;
@@ -66,7 +66,7 @@ export const dev: RunCommand = async (given, screen) => {
   /** Which places there are to watch is itself a setting. */
   function watch(): void {
     for (const one of watching) one.close();
-    watching = watchedPlaces(projectOf(given)).map(({ place, only }) => watchFolder(place, () => void changed(), only));
+    watching = watchedPlaces(openGivenProject(given)).map(({ place, only }) => watchFolder(place, () => void changed(), only));
   }
 
   function end(): void {

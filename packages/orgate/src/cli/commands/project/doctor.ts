@@ -20,7 +20,7 @@ import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import { hasRun, projectOf } from "./project.ts";
+import { hasRun, openGivenProject } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
 type Named = Readonly<{ name: string }> & Found;
@@ -136,7 +136,7 @@ function nodeFound(): Found {
 
 function projectIn(given: Given): Readonly<{ config: Config | null; project: Found }> {
   try {
-    const config = projectOf(given);
+    const config = openGivenProject(given);
     return { config, project: { ok: true, detail: `${config.name}, in ${config.root}` } };
   } catch (error) {
     if (isFault(error, "project-missing")) return { config: null, project: { ok: true, detail: "none here: `orgate init` makes one" } };

@@ -18,9 +18,9 @@ import {
   type Starter,
   starterProject,
 } from "../../../starter/starters.ts";
-import { projectOf } from "./looking.ts";
 import { notePrograms } from "./programs-note.ts";
-import { personOf } from "./project.ts";
+import { findCaller } from "./project.ts";
+import { openGivenProject } from "./read-only.ts";
 
 /** A-14 nothing that is there is overwritten: one file in the way, and nothing is written. */
 export const init: RunCommand = async (given, screen) => {
@@ -30,7 +30,7 @@ export const init: RunCommand = async (given, screen) => {
   const name = nameOf(folder);
   const agreed = given.flag("yes") || (await agrees(screen, `make ${kind} project \`${name}\` in ${folder}?`));
   if (!agreed) throw usage("nothing was made", "`orgate init DIR --yes` asks nothing");
-  const person = personOf(given, screen);
+  const person = findCaller(given, screen);
   const files = [
     ...starterProject(starter, { name, user: person.name }),
     ...readStarterPolicies(starter.folder),
@@ -75,7 +75,7 @@ function withShell(given: Given, screen: Screen): number {
       "--shell is for a project that is there",
       "`orgate init --shell` inside of it; a new project has the shell's agent already",
     );
-  const { root, agents, file } = projectOf(given);
+  const { root, agents, file } = openGivenProject(given);
   const files = readShellAgent();
   const unread = files.find(({ path }) => path.startsWith("agents/") && !agents.some((pattern) => matchesGlob(path, pattern)));
   if (unread !== undefined)

@@ -30,7 +30,7 @@ import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { Person } from "../../../store/keyring.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { certified, deskOf, looking, personOf, projectOf, tell, writingProject } from "./project.ts";
+import { certifyIfNeeded, findCaller, loadCommandProject, openGivenProject, tell, withReadOnlyStore, writingProject } from "./project.ts";
 
 const DAYS = "90d";
 /** Where the project's own settings put its server. */
@@ -43,16 +43,16 @@ type At = Readonly<{ book: AccessStore; by: Principal }>;
 
 /** The acting person is known and certified. */
 async function acting(given: Given, screen: Screen, person: Person, work: (at: At) => Promise<number>): Promise<number> {
-  return writingProject(projectOf(given), async (place) => {
-    await certified(given, screen, place, person);
+  return writingProject(openGivenProject(given), async (place) => {
+    await certifyIfNeeded(given, screen, place, person);
     const by = await certifyActor({ place, person }, "give access");
     return work({ by, book: openAccessStore({ journal: place.store.journal, secrets: secretPort, now: NODE.clock.now }) });
   });
 }
 
 export async function giveAccess(given: Given, screen: Screen): Promise<number> {
-  const desk = await deskOf(projectOf(given), given.env);
-  const person = personOf(given, screen);
+  const desk = await loadCommandProject(openGivenProject(given), given.env);
+  const person = findCaller(given, screen);
   return acting(given, screen, person, async ({ book, by }) => {
     const [to = ""] = given.args;
     const isLink = given.flag("link");
@@ -69,7 +69,7 @@ export async function giveAccess(given: Given, screen: Screen): Promise<number> 
     const { access, token } = await book.give(giving);
     const running = given.text("url") ?? readServerAddress(desk.config.journal.directory);
     const shown = isLink ? `${addressOf(running ?? hereOf(desk.config))}/sign-in#${token}` : token;
-    if (given.json) screen.line(JSON.stringify({ ...accessOf(access), [isLink ? "link" : "token"]: shown }));
+    if (given.json) screen.line(JSON.stringify({ ...toAccessView(access), [isLink ? "link" : "token"]: shown }));
     else {
       screen.line(shown);
       screen.aside(screen.paintAside("dim", `${access.access} stands for ${visible(to)}, ${limitsText(access)}, ${untilText(access)}`));
@@ -122,7 +122,7 @@ export async function accessIn(look: ReadOnlyStore, all: boolean): Promise<reado
 }
 
 /** As it is shown: without what its secret is checked against. */
-export function accessOf(access: Access): Omit<Access, "check"> & Readonly<{ state: string }> {
+export function toAccessView(access: Access): Omit<Access, "check"> & Readonly<{ state: string }> {
   const { check: _, ...shown } = access;
   return { ...shown, state: accessEnd(access, NODE.clock.now()) ?? "valid" };
 }
@@ -150,13 +150,13 @@ const untilText = ({ until }: Access): string => (until === null ? "until it is 
 export const revokeAccess: RunCommand = async (given, screen) => {
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "") throw usage("--reason is missing", "say why: the journal keeps it");
-  const access = await looking(given, async (look) => oneOf(await accessIn(look, true), given.args[0] ?? ""));
-  const person = personOf(given, screen);
+  const access = await withReadOnlyStore(given, async (look) => oneOf(await accessIn(look, true), given.args[0] ?? ""));
+  const person = findCaller(given, screen);
   if (access.revoked !== null)
     throw usage(`\`${access.access}\` was revoked before: nothing was done`, `by ${access.revoked.by.id}: ${access.revoked.reason}`);
   if (access.person !== person.name)
     assertMayTakeAccess(given, screen, {
-      config: projectOf(given),
+      config: openGivenProject(given),
       person,
       of: access.person,
       what: `revoke the access of \`${access.person}\``,

@@ -8,8 +8,16 @@ import { NODE } from "../../../runtime/ports/outside.ts";
 import { listServerKeys } from "../../../server/identity/operators.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openPersons, type ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { accessIn, accessOf, assertMayTakeAccess, giveAccess, showAccess } from "./keys-access.ts";
-import { certified, looking, lookingIfAny, permittedPerson, personOf, projectOf, writingProject } from "./project.ts";
+import { accessIn, assertMayTakeAccess, giveAccess, showAccess, toAccessView } from "./keys-access.ts";
+import {
+  certifyIfNeeded,
+  findCaller,
+  openGivenProject,
+  permittedPerson,
+  withReadOnlyStore,
+  withReadOnlyStoreIfAny,
+  writingProject,
+} from "./project.ts";
 
 export const create: RunCommand = async (given, screen) => {
   if (given.flag("api") && given.flag("link"))
@@ -38,7 +46,7 @@ export const create: RunCommand = async (given, screen) => {
 
 function projectIfAny(given: Given): Config | null {
   try {
-    return projectOf(given);
+    return openGivenProject(given);
   } catch (error) {
     if (isFault(error, "project-missing")) return null;
     throw error;
@@ -47,7 +55,7 @@ function projectIfAny(given: Given): Config | null {
 
 export const listKeys: RunCommand = (given, screen) =>
   Promise.resolve(
-    lookingIfAny(
+    withReadOnlyStoreIfAny(
       given,
       (look) => listIn(look, given, screen),
       () => {
@@ -69,7 +77,7 @@ async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promis
   }));
   const access = await accessIn(look, given.flag("all"));
   if (given.json) {
-    screen.line(JSON.stringify([...keys.map(({ of: _, ...key }) => key), ...access.map(accessOf)]));
+    screen.line(JSON.stringify([...keys.map(({ of: _, ...key }) => key), ...access.map(toAccessView)]));
     return EXIT.success;
   }
   const rows = keys.map((key): readonly Cell[] => [
@@ -102,16 +110,16 @@ function ownKeys(given: Given): readonly string[] {
 
 /** A-11 With a person's key goes all that stands for that person: what the server holds for them first, so that a cut leaves nobody let in. */
 export const withdrawKey: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const [key = ""] = given.args;
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "") throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say why: the journal keeps it" });
-  const { one, of } = await looking(given, async (look) => meantKey(look, key));
-  const person = personOf(given, screen);
+  const { one, of } = await withReadOnlyStore(given, async (look) => meantKey(look, key));
+  const person = findCaller(given, screen);
   if (person.key.id !== one && !(of.kind === "person" && of.name === person.name))
     await assertMayWithdraw(given, screen, { config, person, of });
   return writingProject(config, async (place) => {
-    if (person.key.id !== one) await certified(given, screen, place, person);
+    if (person.key.id !== one) await certifyIfNeeded(given, screen, place, person);
     const by: Principal = { kind: "user", id: person.name };
     const { keys } = await place.keyring.refresh();
     const counting = (id: KeyId): boolean => keys.get(id)?.withdrawn === null;

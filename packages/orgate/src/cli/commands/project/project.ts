@@ -20,7 +20,7 @@ import { openPeopleGate } from "../../../runtime/people/people-gate.ts";
 import { type OpenProjectStore, openProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { openPersons } from "../../../store/open-read-only.ts";
-import { tell } from "./looking.ts";
+import { tell } from "./read-only.ts";
 
 /** Its manifests, with all that is wrong with them. */
 export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): ReadManifests => readProjectManifests(root, tools);
@@ -36,7 +36,7 @@ export async function writingProject<T>(config: Pick<Config, "journal">, work: (
   }
 }
 
-export * from "./looking.ts";
+export * from "./read-only.ts";
 
 export type CommandProject = Readonly<{
   config: Config;
@@ -47,13 +47,13 @@ export type CommandProject = Readonly<{
 }>;
 
 /** The project with its policies, for a command. `running`: the one agent that will run (Y-15). */
-export async function deskOf(config: Config, env: Env, running: string | null = null): Promise<CommandProject> {
+export async function loadCommandProject(config: Config, env: Env, running: string | null = null): Promise<CommandProject> {
   const { project, agents, gate } = await loadRunnableProject(config, { env, surface: "cli", running });
   return { config, agents, gate, mcp: project.mcp };
 }
 
 /** A-6 who runs a command is --as, else $ORGATE_USER, else the only key there is, else a key that is made for the user of the machine. */
-export function personOf(given: Given, screen: Screen): Person {
+export function findCaller(given: Given, screen: Screen): Person {
   const persons = openPersons(given.env);
   const named = given.text("as") ?? (given.env.ORGATE_USER || null);
   const names = persons.names();
@@ -98,8 +98,8 @@ type PersonAct = Readonly<{ act: UserAct; what: string }>;
 
 /** A-10 The person who runs the command, if the policies permit the act; throws otherwise, before anything is written. */
 export async function permittedPerson(given: Given, screen: Screen, config: Config, { act, what }: PersonAct): Promise<Person> {
-  const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await deskOf(config, given.env)).gate;
-  const person = personOf(given, screen);
+  const gate = ON_PROJECT.has(act.kind) ? openPeopleGate(config) : (await loadCommandProject(config, given.env)).gate;
+  const person = findCaller(given, screen);
   assertMayAct(gate, person, act, what);
   return person;
 }
@@ -113,7 +113,7 @@ export const sessionAct = <K extends "say" | "steer" | "cancel" | "close" | "era
 ) => ({ kind, session, agent, requester: requesterName(principal) });
 
 /** A person who may read the project's root key may certify; the journal records it. */
-export async function certified(
+export async function certifyIfNeeded(
   given: Given,
   screen: Screen,
   place: Pick<OpenProjectStore, "keyring">,
@@ -125,7 +125,7 @@ export async function certified(
 }
 
 /** Files named by `--file`, relative to the folder that the command was given in. */
-export const filesOf = (given: Given): readonly Attachment[] => given.texts("file").map((path) => fileAt(resolve(given.cwd, path)));
+export const readGivenFiles = (given: Given): readonly Attachment[] => given.texts("file").map((path) => fileAt(resolve(given.cwd, path)));
 
 /** TEXT, or what comes on stdin for `-`. */
 export async function causeText(given: string, what: string, screen: Screen): Promise<string> {

@@ -6,8 +6,8 @@ import { scheduleLine, timeText, whenText } from "@orgate/protocol/view";
 import { type Cell, EXIT, table, visible } from "@orgate/shell/terminal";
 import type { Runtime } from "../../../runtime/api.ts";
 import type { OperationView, Viewing } from "../../operations/run.ts";
-import { exitOf } from "../sessions/run.ts";
-import { tell } from "./looking.ts";
+import { toExitCode } from "../sessions/run.ts";
+import { tell } from "./read-only.ts";
 
 type View = OperationOutput<"schedule">;
 
@@ -101,7 +101,7 @@ const fired = {
         : `fired ${visible(schedule)}: the server drives ${session}`;
     screen.line("state" in value && value.output !== null ? `${said}\n${visible(value.output)}` : said);
   },
-  exit: (value: Fired | Ended): number => ("state" in value ? exitOf(value) : EXIT.success),
+  exit: (value: Fired | Ended): number => ("state" in value ? toExitCode(value) : EXIT.success),
 };
 export const runSchedule: OperationView<"runSchedule", Ended> = fired;
 export const retrySchedule: OperationView<"retrySchedule", Ended> = fired;

@@ -4,7 +4,7 @@ import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type Given, hiddenPrompt, type RunCommand, table } from "@orgate/shell/terminal";
 import { passphraseFor, secretVariable } from "../../../identity/secrets.ts";
 import { SECRET_NAME, type SecretStore, type Secrets, secretStore } from "../../../identity/secrets-file.ts";
-import { manifestsIn, projectOf } from "./project.ts";
+import { manifestsIn, openGivenProject } from "./project.ts";
 
 const LEAST = 4;
 const MOST = 64 * 1024;
@@ -51,7 +51,7 @@ export const listSecrets: RunCommand = async (given, screen) => {
     ? [...(await store.open(await passphraseFor(given.env, screen.askHidden ?? hiddenPrompt(), "passphrase of the secrets: "))).keys()]
     : [];
   const wanted = new Map<string, string[]>();
-  for (const { contract } of manifestsIn(projectOf(given)).manifests)
+  for (const { contract } of manifestsIn(openGivenProject(given)).manifests)
     for (const name of contract.manifest.secrets) wanted.set(name, [...(wanted.get(name) ?? []), contract.manifest.tool.name]);
   const inEnvironment = (name: string): boolean =>
     (given.env[secretVariable(name)] ?? "") !== "" || (given.env[secretVariable(name).replace(/^ORGATE/, "TOOLCLAD")] ?? "") !== "";
@@ -94,7 +94,7 @@ export const removeSecret: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-const storeOf = (given: Given): SecretStore => secretStore(projectOf(given).journal.directory);
+const storeOf = (given: Given): SecretStore => secretStore(openGivenProject(given).journal.directory);
 
 function nameOf({ args: [name = ""] }: Given): string {
   if (SECRET_NAME.test(name)) return name;

@@ -24,8 +24,8 @@ import { openSockets } from "../../../server/live/sockets.ts";
 import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
 import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import type { Person } from "../../../store/keyring.ts";
-import { notifyOf, tellReload, tellWarnings } from "../sessions/run.ts";
-import { certified } from "./project.ts";
+import { makeNotify, tellReload, tellWarnings } from "../sessions/run.ts";
+import { certifyIfNeeded } from "./project.ts";
 
 /** Schedules and webhooks that its files and settings declare. */
 export type ServedDeclarations = Readonly<Pick<Declares, "schedules" | "webhooks">>;
@@ -65,7 +65,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
   const origins = (): readonly string[] => originsOf(config, at?.url ?? `http://${host}:${port}`);
   let at: Coordinator | null = null;
   try {
-    await certified(given, screen, runtime.place, person);
+    await certifyIfNeeded(given, screen, runtime.place, person);
     const { directory } = config.journal;
     const desks = findCoordinatorAgents(agents, project.coordinator);
     const chatKeys = config.server.chatKeysInUrl ? { chatKeyUsed: (user: string) => log("warn", "chat-key.used", { user }) } : {};
@@ -117,7 +117,7 @@ export async function openProjectRuntime(
   { config, agents, gate, surface }: RunnableProject,
   { name }: Person,
 ): Promise<Runtime> {
-  const notify = notifyOf(given, screen, config);
+  const notify = makeNotify(given, screen, config);
   const { embedding } = config.knowledge;
   return createRuntime({
     directory: config.journal.directory,

@@ -20,15 +20,15 @@ import { openProjectHookSecrets } from "../../../schedules/webhook-secrets.ts";
 import type { Identity } from "../../../server/identity/auth.ts";
 import type { Coordinator } from "../../../server/start.ts";
 import { tellReload } from "../sessions/run.ts";
-import { personOf, positive, projectOf } from "./project.ts";
+import { findCaller, openGivenProject, positive } from "./project.ts";
 import { declaredIn, openServing } from "./serving.ts";
 
 export const up: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const { host, port } = placeOf(given, config);
   const log = logOf(given, screen);
   const loaded = await loadRunnableProject(config, { env: given.env, surface: "api" });
-  const person = personOf(given, screen);
+  const person = findCaller(given, screen);
   const declared = declaredIn(loaded, person.name);
   if (given.flag("check")) {
     await loaded.project.mcp?.hub.close();

@@ -4,10 +4,10 @@ import { MAX_VERIFY_PROBLEMS, parseRanges, problemName, type Records, type Verif
 import { count, EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, rootPublicKey } from "../../../store/open-read-only.ts";
-import { looking, permittedPerson } from "../project/project.ts";
+import { permittedPerson, withReadOnlyStore } from "../project/project.ts";
 
 export const acknowledge: RunCommand = (given, screen) =>
-  looking(given, async (look, config) => {
+  withReadOnlyStore(given, async (look, config) => {
     const reason = given.text("reason")?.trim() ?? "";
     if (reason === "")
       throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say what you found and did about it: it is kept" });

@@ -2,17 +2,25 @@
 import { FaultError, type Seq, seq } from "@orgate/core";
 import { count, EXIT, type Given, type RunCommand } from "@orgate/shell/terminal";
 import { eraseEntries } from "../../../runtime/people/erase.ts";
-import { certified, looking, permittedPerson, projectOf, sessionAct, sessionOf, writingProject } from "../project/project.ts";
+import {
+  certifyIfNeeded,
+  findSessionByText,
+  openGivenProject,
+  permittedPerson,
+  sessionAct,
+  withReadOnlyStore,
+  writingProject,
+} from "../project/project.ts";
 
 export const erase: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const session = required(given, "session");
   const reason = required(given, "reason");
-  const summary = await looking(given, (look) => sessionOf(look.journal, session));
+  const summary = await withReadOnlyStore(given, (look) => findSessionByText(look.journal, session));
   const { first, last } = rangeOf(given.text("entries"), summary.seq);
   const person = await permittedPerson(given, screen, config, { act: sessionAct("erase", summary), what: `erase ${summary.session}` });
   return writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     const by = { kind: "user", id: person.name } as const;
     const done = await eraseEntries(place, { session: summary.session, first, last, by, reason, anyway: given.flag("anyway") });
     if (given.json) screen.line(JSON.stringify({ session: summary.session, first, last, ...done }));

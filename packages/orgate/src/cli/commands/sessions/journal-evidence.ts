@@ -4,10 +4,10 @@ import { callId, FaultError } from "@orgate/core";
 import { readAllEntries } from "@orgate/core/journal";
 import { EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { buildEnvelope, type Envelope, type SettledCall } from "../../../runtime/people/evidence.ts";
-import { looking, sessionOf } from "../project/project.ts";
+import { findSessionByText, withReadOnlyStore } from "../project/project.ts";
 
 export const evidence: RunCommand = (given, screen) =>
-  looking(given, async ({ journal }) => {
+  withReadOnlyStore(given, async ({ journal }) => {
     const [text = ""] = given.args;
     const slash = text.lastIndexOf("/");
     if (slash <= 0)
@@ -16,7 +16,7 @@ export const evidence: RunCommand = (given, screen) =>
         detail: `\`${text}\` names no call`,
         hint: "write SESSION/CALL: `orgate sessions show` has both",
       });
-    const { session } = await sessionOf(journal, text.slice(0, slash));
+    const { session } = await findSessionByText(journal, text.slice(0, slash));
     const entries = await readAllEntries(journal, session);
     const wanted = text.slice(slash + 1);
     const envelope = buildEnvelope(entries, callId(wanted));

@@ -19,7 +19,7 @@ import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
-import { lookingIfAny, projectOf } from "../project/project.ts";
+import { openGivenProject, withReadOnlyStoreIfAny } from "../project/project.ts";
 
 export const verify: RunCommand = async (given, screen) => {
   const [file] = given.args;
@@ -27,7 +27,7 @@ export const verify: RunCommand = async (given, screen) => {
 };
 
 const ofProject = async (given: Given, screen: Screen): Promise<number> =>
-  lookingIfAny(
+  withReadOnlyStoreIfAny(
     given,
     (look, config) => verifiedIn(look, config, given, screen),
     () => {
@@ -40,7 +40,7 @@ const noJournal = (given: Given): FaultError =>
   headGiven(given) === null
     ? new FaultError({
         kind: "usage",
-        detail: `there is no journal in \`${projectOf(given).journal.directory}\`: nothing was verified`,
+        detail: `there is no journal in \`${openGivenProject(given).journal.directory}\`: nothing was verified`,
         hint: "`orgate run` makes one; if this project has run before, restore the folder from a copy",
       })
     : new FaultError({
@@ -181,7 +181,7 @@ async function piecesOf(file: string, cwd: string): Promise<readonly string[]> {
 /** Of the project one stands in. */
 function ownRoot(given: Given): string {
   try {
-    return rootPublicKey(projectOf(given).journal.directory);
+    return rootPublicKey(openGivenProject(given).journal.directory);
   } catch (error) {
     if (!(error instanceof FaultError) || error.fault.kind !== "project-missing") throw error;
     const detail = "whose journal is it? an exported file is verified with its root's public key";

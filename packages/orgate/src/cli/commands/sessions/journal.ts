@@ -4,10 +4,17 @@ import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/co
 import { decodePayload, exportJournal, exportSession, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
 import { count, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { PROOF_PORTS, type ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { certified, looking, permittedPerson, projectOf, sessionOf, writingProject } from "../project/project.ts";
+import {
+  certifyIfNeeded,
+  findSessionByText,
+  openGivenProject,
+  permittedPerson,
+  withReadOnlyStore,
+  writingProject,
+} from "../project/project.ts";
 
 export const showJournal: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
+  withReadOnlyStore(given, async (look) => {
     const [wanted] = given.args;
     if (wanted === undefined) {
       const streams = [...look.records.streams()].map((stream) => sizeOf(look, stream));
@@ -53,7 +60,7 @@ async function streamOf(look: ReadOnlyStore, text: string): Promise<StreamId> {
   if (exact !== null && names.includes(exact)) return exact;
   const others = names.filter((name) => !isSessionStream(name));
   try {
-    return (await sessionOf(look.journal, text)).session;
+    return (await findSessionByText(look.journal, text)).session;
   } catch (error) {
     if (!(error instanceof FaultError) || error.fault.kind !== "session-unknown") throw error;
     const hint = `streams beside sessions: ${others.join(", ")}; \`orgate journal show\` lists all`;
@@ -62,16 +69,16 @@ async function streamOf(look: ReadOnlyStore, text: string): Promise<StreamId> {
 }
 
 export const head: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
+  withReadOnlyStore(given, async (look) => {
     const text = headText(look.head());
     screen.line(given.json ? JSON.stringify({ head: text }) : text);
     return EXIT.success;
   });
 
 export const exportTo: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
+  withReadOnlyStore(given, async (look) => {
     const wanted = given.text("session");
-    const session = wanted === null ? null : (await sessionOf(look.journal, wanted)).session;
+    const session = wanted === null ? null : (await findSessionByText(look.journal, wanted)).session;
     const lines = session === null ? exportJournal(look.records, PROOF_PORTS) : exportSession(look.records, session, PROOF_PORTS);
     const out = given.text("out");
     if (out === null) {
@@ -120,14 +127,14 @@ function writeWhole(file: string, cwd: string, lines: Iterable<string>): number 
 }
 
 export const rotateKey: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const writer = given.flag("writer");
   const person = await permittedPerson(given, screen, config, {
     act: { kind: "manage-keys" },
     what: `replace the ${writer ? "writer's" : "root"} key`,
   });
   return writingProject(config, async (place) => {
-    await certified(given, screen, place, person);
+    await certifyIfNeeded(given, screen, place, person);
     const { keyring } = place;
     const { from, to } = writer ? await keyring.rotateWriter() : await keyring.rotateRoot();
     const publicKey = keyring.ring().keys.get(to)?.publicKey ?? null;

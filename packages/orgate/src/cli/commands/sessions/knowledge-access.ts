@@ -13,14 +13,21 @@ import { embedMissing, type KnowledgeEditor } from "../../../runtime/people/know
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { OpenProjectStore } from "../../../runtime/ports/project-store.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { certified, deskOf, lookingIfAny, personOf, projectOf, writingProject } from "../project/project.ts";
+import {
+  certifyIfNeeded,
+  findCaller,
+  loadCommandProject,
+  openGivenProject,
+  withReadOnlyStoreIfAny,
+  writingProject,
+} from "../project/project.ts";
 
 /** Opens the store, reads, and closes it; null where nothing was ever stored. A store that is gone is not an empty one (A-12). */
 export async function readKnowledge<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T): Promise<T | null> {
   const { directory } = config.journal;
   if (!hasKnowledge(directory)) {
     const stored = ({ journal }: ReadOnlyStore) => journal.read(KNOWLEDGE, seq(0), 1);
-    if ((await lookingIfAny(given, stored, () => [])).length === 0) return null;
+    if ((await withReadOnlyStoreIfAny(given, stored, () => [])).length === 0) return null;
     throw new FaultError({
       kind: "file-bad",
       file: join(directory, "knowledge.db"),
@@ -43,12 +50,12 @@ export async function editKnowledge<T>(
   screen: Screen,
   work: (editor: KnowledgeEditor, config: Config) => Promise<T>,
 ): Promise<T> {
-  const config = projectOf(given);
-  const { gate, agents } = await deskOf(config, given.env);
+  const config = openGivenProject(given);
+  const { gate, agents } = await loadCommandProject(config, given.env);
   mustHaveAgent(agents, given.text("agent"));
-  const person = personOf(given, screen);
+  const person = findCaller(given, screen);
   return writingProject(config, (place: OpenProjectStore) =>
-    work({ place, gate, person, now: NODE.clock.now, certify: () => certified(given, screen, place, person) }, config),
+    work({ place, gate, person, now: NODE.clock.now, certify: () => certifyIfNeeded(given, screen, place, person) }, config),
   );
 }
 

@@ -8,7 +8,7 @@ import { errorMessage, usageFault } from "@orgate/core/vocab";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { readTextFile } from "../../../files/text-file.ts";
 import { addDocuments, importItems, type KnowledgePlacement } from "../../../runtime/people/knowledge.ts";
-import { projectOf } from "../project/project.ts";
+import { openGivenProject } from "../project/project.ts";
 import { editKnowledge, embedNewItems, progressBar, readKnowledge, readScope } from "./knowledge-access.ts";
 import { documentsAt } from "./knowledge-files.ts";
 
@@ -83,7 +83,7 @@ export const embedKnowledge: RunCommand = async (given, screen) => {
 
 export const exportKnowledge: RunCommand = async (given, screen) => {
   const [file] = given.args;
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const all = await readKnowledge(given, config, (store) => {
     const lines: string[] = [];
     for (let after: KnowledgeId | null = null; ; ) {

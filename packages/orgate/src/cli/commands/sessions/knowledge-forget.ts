@@ -7,14 +7,14 @@ import type { Config } from "../../../config/config.ts";
 import { openKnowledge } from "../../../knowledge/sqlite.ts";
 import { findForgetReach } from "../../../runtime/people/forget-reach.ts";
 import { forgetItems } from "../../../runtime/people/knowledge.ts";
-import { looking, projectOf } from "../project/project.ts";
+import { openGivenProject, withReadOnlyStore } from "../project/project.ts";
 import { editKnowledge, missingItem, readItemId, readKnowledge } from "./knowledge-access.ts";
 
 export const forgetKnowledge: RunCommand = async (given, screen) => {
   const reason = given.text("reason")?.trim() ?? "";
   if (reason === "") throw usageFault("--reason is missing", "say why: the journal keeps it");
   const erase = given.flag("erase");
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const ids = (await readKnowledge(given, config, (store) => readItemIds(given, store))) ?? [];
   if (ids.length === 0) throw usageFault("nothing is known yet", "`orgate knowledge add` puts something into it");
   if (erase && !given.flag("yes")) return previewErasure(given, screen, config, ids);
@@ -56,7 +56,7 @@ async function previewErasure(given: Given, screen: Screen, config: Config, ids:
     store.close();
     throw missingItem(missing);
   }
-  const reach = await looking(given, ({ journal }) => findForgetReach(journal, store, ids)).finally(() => store.close());
+  const reach = await withReadOnlyStore(given, ({ journal }) => findForgetReach(journal, store, ids)).finally(() => store.close());
   const { sessions } = reach;
   const also = reach.ids.slice(ids.length);
   if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions, alsoForgotten: also }));

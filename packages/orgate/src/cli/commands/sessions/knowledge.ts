@@ -7,15 +7,15 @@ import { hasKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
-import { deskOf, positive, projectOf } from "../project/project.ts";
+import { loadCommandProject, openGivenProject, positive } from "../project/project.ts";
 import { missingItem, mustHaveAgent, readItemId, readKnowledge, readScope } from "./knowledge-access.ts";
 
 export const searchKnowledge: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const [query = ""] = given.args;
   const limit = Math.min(50, positive(given.text("limit") ?? "10", "--limit"));
   const agent = given.text("agent") ?? "";
-  if (agent !== "") mustHaveAgent((await deskOf(config, given.env)).agents, agent);
+  if (agent !== "") mustHaveAgent((await loadCommandProject(config, given.env)).agents, agent);
   const scope = readScope(given) === "agent" && agent === "" ? "project" : ((given.text("scope") as Scope | null) ?? "shared");
   const { embedding } = config.knowledge;
   const embedder = embedding === null ? null : embedderFor(embedding, readModelSettings(given.env, config.root));
@@ -67,7 +67,7 @@ const briefText = ({ body }: StoredItem): string => {
 };
 
 export const showKnowledge: RunCommand = async (given, screen) => {
-  const item = await readKnowledge(given, projectOf(given), (store) => store.get(readItemId(given.args[0] ?? "")));
+  const item = await readKnowledge(given, openGivenProject(given), (store) => store.get(readItemId(given.args[0] ?? "")));
   if (item === null) throw missingItem(given.args[0] ?? "");
   if (given.json) {
     screen.line(JSON.stringify(item));
@@ -97,7 +97,7 @@ export const showKnowledge: RunCommand = async (given, screen) => {
 };
 
 export const showKnowledgeStats: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
+  const config = openGivenProject(given);
   const found = await readKnowledge(given, config, (store) => ({ ...store.stats(), list: store.documents() }));
   if (found === null) {
     screen.line(given.json ? JSON.stringify(null) : "nothing is known yet");

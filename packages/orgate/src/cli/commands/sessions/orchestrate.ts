@@ -18,13 +18,13 @@ import {
 import { tokenCountText } from "@orgate/protocol/view";
 import { EXIT, type Given, type RunCommand, table } from "@orgate/shell/terminal";
 import { listSubAgentRuns, type SubAgentRun } from "../../../runtime/sub-agent-runs.ts";
-import { causeText, certified, deskOf, personOf, projectOf } from "../project/project.ts";
-import { driven, exitOf, printResult, requireRunnable, withRuntime } from "./run.ts";
+import { causeText, certifyIfNeeded, findCaller, loadCommandProject, openGivenProject } from "../project/project.ts";
+import { driven, printResult, requireRunnable, toExitCode, withRuntime } from "./run.ts";
 
 export const orchestrating =
   (kind: OrchestrationKind): RunCommand =>
   async (given, screen) => {
-    const desk = await deskOf(projectOf(given), given.env, ORCHESTRATOR);
+    const desk = await loadCommandProject(openGivenProject(given), given.env, ORCHESTRATOR);
     const conductor = desk.agents.find(({ name }) => name === ORCHESTRATOR);
     if (conductor === undefined) throw noConductor();
     const said = given.text("input");
@@ -34,10 +34,10 @@ export const orchestrating =
       await requireRunnable(desk, given.env, { name: member });
       mustBeConducted(conductor, member);
     }
-    const person = personOf(given, screen);
+    const person = findCaller(given, screen);
     const principal: Principal = { kind: "user", id: person.name };
     return withRuntime(given, screen, { project: desk, by: principal }, async (runtime) => {
-      await certified(given, screen, runtime.place, person);
+      await certifyIfNeeded(given, screen, runtime.place, person);
       if (!given.json)
         screen.line(`${screen.paint("strong", kind)} ${plan.members.join(", ")} ${screen.paint("dim", "for")} ${person.name}`);
       const result = await driven(given, screen, (options) => runtime.run(ORCHESTRATOR, orchestrationText(plan), options));
@@ -47,7 +47,7 @@ export const orchestrating =
         for (const line of memberTable(members, screen.paint)) screen.line(line);
         printResult(given, screen, { head: runtime.inspect.head(), result });
       }
-      const exit = exitOf(result);
+      const exit = toExitCode(result);
       return exit === EXIT.success && kind === "parallel" && members.some(({ ending }) => ending !== "completed") ? EXIT.failure : exit;
     });
   };

@@ -42,30 +42,30 @@ import { createRuntime } from "../../../runtime/runtime.ts";
 import {
   type CommandProject,
   causeText,
-  certified,
-  deskOf,
-  filesOf,
-  personOf,
-  projectOf,
+  certifyIfNeeded,
+  findCaller,
+  findSessionByText,
+  loadCommandProject,
+  openGivenProject,
+  readGivenFiles,
   sessionAct,
-  sessionOf,
   tell,
 } from "../project/project.ts";
 
 export const run: RunCommand = async (given, screen) => {
   const [name = ""] = given.args;
-  const desk = await deskOf(projectOf(given), given.env, name);
+  const desk = await loadCommandProject(openGivenProject(given), given.env, name);
   const model = modelOf(given);
   await requireRunnable(desk, given.env, { name, model });
   const said = given.text("input");
   if (said === null) throw usageFault("--input is missing", `orgate run ${name} --input "…"; \`orgate run --help\` shows all options`);
   const input = await causeText(said, "the input", screen);
-  const files = filesOf(given);
-  const person = personOf(given, screen);
+  const files = readGivenFiles(given);
+  const person = findCaller(given, screen);
   assertMayAct(desk.gate, person, { kind: "run", agent: name }, `run \`${name}\``);
   const principal: Principal = { kind: "user", id: person.name };
   return withRuntime(given, screen, { project: desk, by: principal }, async (runtime) => {
-    await certified(given, screen, runtime.place, person);
+    await certifyIfNeeded(given, screen, runtime.place, person);
     const wanted = given.text("session");
     const id = given.text("id");
     if (id !== null && wanted !== null) throw usageFault("--session and --id both name a session", "give one of them");
@@ -73,7 +73,7 @@ export const run: RunCommand = async (given, screen) => {
       id !== null
         ? await runtime.sessions.create({ agent: name, id, ...(model === null ? {} : { model }) })
         : wanted !== null
-          ? ofAgent(name)(await sessionOf(runtime.inspect, wanted))
+          ? ofAgent(name)(await findSessionByText(runtime.inspect, wanted))
           : null;
     if (meant?.state === "closed") throw new FaultError({ kind: "session-closed", session: meant.session });
     if (meant !== null) assertMayAct(desk.gate, person, sessionAct("say", meant), `speak in ${meant.session}`);
@@ -131,7 +131,7 @@ export async function withRuntime<T>(
   work: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
   const { directory, synchronous } = config.journal;
-  const notify = notifyOf(given, screen, config);
+  const notify = makeNotify(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
   const { embedding } = config.knowledge;
   const keys = { env: given.env, folder: config.root, ...(embedding === null ? {} : { embedding }) };
@@ -161,7 +161,7 @@ export async function withRuntime<T>(
 }
 
 /** Q-26 notices are best effort: without their secret none is sent, and the output says so; a lost one is reported and has no other effect. */
-export function notifyOf(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
+export function makeNotify(given: Given, screen: Screen, { notify }: CommandProject["config"]): Notify | null {
   if (notify === null) return null;
   const secret = given.env[notify.secretEnv] ?? "";
   if (secret === "") {
@@ -296,7 +296,7 @@ export function printResult(given: Given, screen: Screen, printed: PrintedResult
   const { head, result, isDone: done = result.ending === "completed" } = printed;
   if (given.json) {
     screen.line(JSON.stringify(result));
-    return exitOf(result);
+    return toExitCode(result);
   }
   const { paint } = screen;
   const numbers = [
@@ -322,13 +322,13 @@ export function printResult(given: Given, screen: Screen, printed: PrintedResult
     );
   screen.line(paint("dim", `session ${result.session}`));
   screen.line(paint("dim", `journal head ${headText(head)}`));
-  return exitOf(result);
+  return toExitCode(result);
 }
 
 /** In the currency of the prices, which has no name here: two places, or as many as a small amount needs. */
 const money = (cost: number): string => (cost === 0 || cost >= 0.01 ? cost.toFixed(2) : cost.toPrecision(2));
 
-export const exitOf = (result: RunResult): number =>
+export const toExitCode = (result: RunResult): number =>
   result.state === "waiting" ? EXIT.waiting : result.ending === "completed" ? EXIT.success : EXIT.failure;
 
 type NamedAgent = Readonly<{ name: string; model?: string | null; session?: string }>;

@@ -2,11 +2,11 @@
 import { seq } from "@orgate/core";
 import { count, nextCommand, visible } from "@orgate/shell/terminal";
 import type { OperationView } from "../../operations/run.ts";
-import { looking } from "../project/looking.ts";
+import { withReadOnlyStore } from "../project/read-only.ts";
 
 export const viewFork: OperationView<"fork"> = {
   print: async ({ session, agent }, { given, screen }) => {
-    const [, entry] = await looking(given, ({ journal }) => journal.read(session, seq(0), 2));
+    const [, entry] = await withReadOnlyStore(given, ({ journal }) => journal.read(session, seq(0), 2));
     if (entry?.event.kind !== "session.forked") throw new Error(`session \`${session}\` does not begin as a fork`);
     const { from, at, unknown } = entry.event;
     screen.line(`${screen.paint("strong", session)} forked from ${from}, what was said up to entry ${at}`);

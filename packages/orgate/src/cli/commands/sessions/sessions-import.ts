@@ -9,7 +9,7 @@ import type { HistoryInput } from "../../../files/file-input.ts";
 import { readTextFile } from "../../../files/text-file.ts";
 import { assertMayAct } from "../../../runtime/people/approvals.ts";
 import { PROOF_PORTS } from "../../../store/open-read-only.ts";
-import { certified, deskOf, personOf, projectOf } from "../project/project.ts";
+import { certifyIfNeeded, findCaller, loadCommandProject, openGivenProject } from "../project/project.ts";
 import { withRuntime } from "./run.ts";
 
 type Conversation = Readonly<{ history: readonly HistoryInput[]; labels: readonly string[] }>;
@@ -22,11 +22,11 @@ export const importFile: RunCommand = async (given, screen) => {
   if (agent === null)
     throw new FaultError({ kind: "usage", detail: "--agent is missing", hint: "say whose conversation it becomes: --agent NAME" });
   const { history, labels } = conversationIn(file, textIn(file, given.cwd));
-  const desk = await deskOf(projectOf(given), given.env, agent);
-  const person = personOf(given, screen);
+  const desk = await loadCommandProject(openGivenProject(given), given.env, agent);
+  const person = findCaller(given, screen);
   assertMayAct(desk.gate, person, { kind: "open", what: { kind: "agent", agent } }, `open a session of ${agent}`); // before anything is recorded, their key included
   return withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, async (runtime) => {
-    await certified(given, screen, runtime.place, person);
+    await certifyIfNeeded(given, screen, runtime.place, person);
     const id = given.text("id");
     if (id !== null && (await runtime.sessions.find(id)) !== null)
       throw new FaultError({

@@ -5,7 +5,7 @@ import type { Screen, Tone } from "@orgate/shell/terminal";
 import { ageText, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { findSessionHalt, readHalts, type SessionHaltPorts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { lookingIfAny, positive } from "../project/looking.ts";
+import { positive, withReadOnlyStoreIfAny } from "../project/read-only.ts";
 
 /** State as people call it: a turn that nobody drives was interrupted. */
 export type ShownSession = SessionSummary["state"] | "interrupted" | "halted";
@@ -34,7 +34,7 @@ export const listSessions: RunCommand = async (given, screen) => {
     screen.line(given.json ? "[]" : NONE);
     return EXIT.success;
   };
-  return lookingIfAny(given, (look) => listIn(look, given, screen), none);
+  return withReadOnlyStoreIfAny(given, (look) => listIn(look, given, screen), none);
 };
 
 const NONE = 'no sessions yet: `orgate run AGENT --input "…"` opens one';

@@ -6,15 +6,15 @@ import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { readHalts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
-import { deskOf, looking, projectOf, sessionOf } from "../project/project.ts";
-import { adviseOnTrust, driven, exitOf, printResult, requireRunnable, withRuntime } from "./run.ts";
+import { findSessionByText, loadCommandProject, openGivenProject, withReadOnlyStore } from "../project/project.ts";
+import { adviseOnTrust, driven, printResult, requireRunnable, toExitCode, withRuntime } from "./run.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
 
 type Stored = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased"; seq: number; at: number; what: string }>;
 
 export const showSession: RunCommand = (given, screen) =>
-  looking(given, async (look) => {
-    const summary = await sessionOf(look.journal, given.args[0] ?? "");
+  withReadOnlyStore(given, async (look) => {
+    const summary = await findSessionByText(look.journal, given.args[0] ?? "");
     const stored = await storedOf(look, summary.session);
     const entries = stored.flatMap((s) => (s.kind === "entry" ? [s.entry] : []));
     const erased = stored.length - entries.length;
@@ -130,9 +130,9 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
 // taking one up
 
 export const resumeSession: RunCommand = async (given, screen) => {
-  const config = projectOf(given);
-  const { summary, pending } = await looking(given, async (look) => {
-    const found = await sessionOf(look.journal, given.args[0] ?? "");
+  const config = openGivenProject(given);
+  const { summary, pending } = await withReadOnlyStore(given, async (look) => {
+    const found = await findSessionByText(look.journal, given.args[0] ?? "");
     const holder = look.holder(found.session);
     if (holder !== null)
       throw new FaultError({
@@ -142,7 +142,7 @@ export const resumeSession: RunCommand = async (given, screen) => {
       });
     return { summary: found, pending: (await look.inbox.pending(found.session)).length };
   });
-  const desk = await deskOf(config, given.env);
+  const desk = await loadCommandProject(config, given.env);
   await requireRunnable(desk, given.env, { name: summary.agent, session: summary.session });
   return withRuntime(given, screen, { project: desk, by: summary.principal }, async (runtime) => {
     if (pending === 0 && (summary.state === "idle" || summary.state === "closed")) {
@@ -166,5 +166,5 @@ function nothingToDo(given: Given, screen: Screen, state: State): number {
   const result = toResult(state);
   if (given.json) screen.line(JSON.stringify(result));
   else screen.line(`nothing to resume: ${result.ending === null ? "no turn was started" : `the last turn ended \`${result.ending}\``}`);
-  return result.ending === null ? EXIT.success : exitOf(result);
+  return result.ending === null ? EXIT.success : toExitCode(result);
 }

@@ -9,11 +9,11 @@ import { openProject } from "../../../config/project-toml.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import { openReadOnlyStore, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 
-export const projectOf = (given: Given): Config => openProject(given.project, given.cwd);
+export const openGivenProject = (given: Given): Config => openProject(given.project, given.cwd);
 
 /** Reads, and closes whatever happens. */
-export async function looking<T>(given: Given, work: (look: ReadOnlyStore, config: Config) => Promise<T>): Promise<T> {
-  const config = projectOf(given);
+export async function withReadOnlyStore<T>(given: Given, work: (look: ReadOnlyStore, config: Config) => Promise<T>): Promise<T> {
+  const config = openGivenProject(given);
   const look = openReadOnlyStore(config.journal.directory);
   try {
     return await work(look, config);
@@ -24,11 +24,15 @@ export async function looking<T>(given: Given, work: (look: ReadOnlyStore, confi
 
 /**
  * The same where there may be nothing to look at yet: a project's journal begins with its first run. A journal that is gone while its keys are
- * there is no empty one: `looking` then fails and says so.
+ * there is no empty one: `withReadOnlyStore` then fails and says so.
  */
-export const lookingIfAny = <T>(given: Given, work: (look: ReadOnlyStore, config: Config) => Promise<T>, none: () => T): Promise<T> | T => {
-  const { directory } = projectOf(given).journal;
-  return hasRun(directory) ? looking(given, work) : none();
+export const withReadOnlyStoreIfAny = <T>(
+  given: Given,
+  work: (look: ReadOnlyStore, config: Config) => Promise<T>,
+  none: () => T,
+): Promise<T> | T => {
+  const { directory } = openGivenProject(given).journal;
+  return hasRun(directory) ? withReadOnlyStore(given, work) : none();
 };
 
 /** Whether this project ever signed anything: then its journal is there, or it is missing. */
@@ -42,7 +46,7 @@ export function tell(given: Given, screen: Screen, text: string): void {
 const SHORTEST = 4;
 
 /** A-9 an id may be shortened to its beginning or its end, as long as it means one session; one's own id is written whole. */
-export async function sessionOf(journal: Pick<Journal, "session" | "find" | "sessions">, text: string): Promise<SessionSummary> {
+export async function findSessionByText(journal: Pick<Journal, "session" | "find" | "sessions">, text: string): Promise<SessionSummary> {
   const exact = isSessionId(text) ? await journal.session(text) : await journal.find(text);
   if (exact !== null) return exact;
   const found: SessionSummary[] = [];
