@@ -8,6 +8,7 @@ import { report } from "../../main.ts";
 import { listen } from "../../server/http/listen.ts";
 import { type Desk, makeDesk, type Started, until } from "../commands/fixtures/desk.ts";
 import { fromLocalError, toOperationError } from "./input.ts";
+import { isThisMachine } from "./through-server.ts";
 
 const KEY = "ogk_0123456789abcdef_secret";
 type Failed = Readonly<{ code: number | null; kind: string; message: string; hint: string }>;
@@ -132,4 +133,11 @@ describe("the key in $ORGATE_API_KEY", () => {
     const change = failureOf(await call(KEY, "schedules", "pause", "none", "--reason", "x", "--key", "k-1"));
     expect(change).toMatchObject({ code: 1, kind: "unreachable", hint: expect.stringContaining("--key k-1") });
   });
+});
+
+test("a server on an address of this machine's own networks may have the key; another host may not", () => {
+  const networks = { lo: [{ address: "127.0.0.1" }], eth0: [{ address: "192.0.2.7" }, { address: "2001:db8::7" }] };
+  expect(
+    ["127.0.0.1", "localhost", "192.0.2.7", "[2001:db8::7]", "192.0.2.8", "example.com"].map((host) => isThisMachine(host, networks)),
+  ).toEqual([true, true, true, true, false, false]);
 });

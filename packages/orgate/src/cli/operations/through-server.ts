@@ -1,5 +1,6 @@
 /** Calls an operation of the server that runs for this project, with the key in `$ORGATE_API_KEY`. */
 import { randomUUID } from "node:crypto";
+import { networkInterfaces } from "node:os";
 import { errorMessage, FaultError, isLoopback } from "@orgate/core/vocab";
 import { type CallableOperation, createClient, type OperationFields, type OperationInput } from "@orgate/protocol";
 import { OPERATION_WORDS } from "@orgate/protocol/words";
@@ -31,13 +32,20 @@ function mustBeKey(key: string): void {
 /** S-2. A file of the project names the server, and a project may come from anywhere: the key does not leave this machine because a file says so. */
 function mustBeThisMachine(url: string): URL {
   const address = new URL(url);
-  if (address.protocol === "http:" && isLoopback(address.hostname)) return address;
+  if (address.protocol === "http:" && isThisMachine(address.hostname)) return address;
   throw new FaultError({
     kind: "usage",
     detail: `the project's \`server.json\` names ${address.origin}, which is not this machine: $ORGATE_API_KEY is not sent there`,
     hint: "unset ORGATE_API_KEY to run the command in this process; `orgate shell --attach URL` connects to another machine",
   });
 }
+
+/** Loopback, or an address of one of this machine's own networks: `orgate up --host` may listen there. */
+export function isThisMachine(host: string, networks: Networks = networkInterfaces()): boolean {
+  const name = host.replace(/^\[(.*)\]$/, "$1");
+  return isLoopback(host) || Object.values(networks).some((network) => network?.some(({ address }) => address === name) === true);
+}
+type Networks = Readonly<Record<string, readonly Readonly<{ address: string }>[] | undefined>>;
 
 async function callServer(
   given: Given,
