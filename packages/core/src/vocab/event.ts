@@ -1,6 +1,6 @@
 /**
  * The journal's closed list of things that happened, format version 1. Adding a kind breaks every switch that must handle it.
- * A published kind never changes its meaning: a new version gets an upcaster (`journal/codec.ts`), and stored bytes stay as they are.
+ * A published kind never changes its meaning: a new version gets an upcaster (`journal/upcasts.ts`), and stored bytes stay as they are.
  */
 import type { SessionEvent } from "./events/session-event.ts";
 import type { SystemEvent } from "./events/system-event.ts";
