@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Shell } from "../contract.ts";
 import { plain } from "../terminal/paint.ts";
 import { textWidth } from "../terminal/visible.ts";
-import { OPERATION_COMMANDS, parseLine, SHELL_COMMANDS } from "./commands.ts";
+import { OPERATION_COMMANDS, parseLine, RENDERERS, SHELL_COMMANDS } from "./commands.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
 import { CALL_COMMAND } from "./operation-command.ts";
 import { readArguments } from "./slash-arguments.ts";
@@ -64,6 +64,33 @@ test("every operation that needs no open connection is a slash command, or is re
     if (onlyConnected === undefined) expect(callable).toContain(name);
     else expect(own).not.toContain(name);
   }
+});
+
+test("every operation with `slash` words has a renderer, or columns for a table", () => {
+  const lacking = OPERATION_NAMES.flatMap((name) =>
+    (OPERATION_WORDS[name].slash ?? []).flatMap(({ columns }) =>
+      RENDERERS[name] === undefined && columns === undefined
+        ? [
+            `${name}: the RENDERERS of a file in shell/commands/ need a line \`${name}: (result) => lines\`, or its \`slash\` words need \`columns\``,
+          ]
+        : [],
+    ),
+  );
+  expect(lacking).toEqual([]);
+});
+
+test("a time is read as on the command line; a bad one is refused with the reason", async () => {
+  const said: string[] = [];
+  const shell = { say: (text: string) => said.push(text) } as unknown as Shell; // no more of it is read here
+  const args = OPERATION_WORDS.retrySchedule.slash?.[0]?.args ?? [];
+  const due = "2030-01-31T01:00:00Z";
+  expect(await readArguments(args, `nightly ${due}`, shell)).toMatchObject({ fields: { schedule: "nightly", dueAt: Date.parse(due) } });
+  expect(await readArguments(args, "nightly", shell)).toMatchObject({ kind: "read", fields: { schedule: "nightly" } });
+  expect(await readArguments(args, "nightly soon", shell)).toEqual({ kind: "refused" });
+  const wait = [{ value: "WAIT", field: "ms", as: "duration", help: "how long" }] as const;
+  expect(await readArguments(wait, "10m", shell)).toMatchObject({ fields: { ms: 600_000 } });
+  expect(await readArguments(wait, "10", shell)).toEqual({ kind: "refused" });
+  expect(said).toEqual(["DUE is `soon`: write a time like 2030-01-31T08:00:00Z", "WAIT is `10`: write it like 10m or 8h"]);
 });
 
 test("words become fields as the table says; a word too few, too many or unfit shows the usage", async () => {

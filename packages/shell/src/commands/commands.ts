@@ -15,7 +15,7 @@ import type { ShellCommand } from "./command.ts";
 import { CONVERSATION_COMMANDS } from "./conversation.ts";
 import { FLEET_COMMANDS, WORK_RENDERERS } from "./fleet.ts";
 import { COMMAND_GROUPS } from "./groups.ts";
-import { CALL_COMMAND, deriveCommands } from "./operation-command.ts";
+import { CALL_COMMAND, deriveCommands, type Renderers } from "./operation-command.ts";
 import { ORCHESTRATE_COMMANDS } from "./orchestrate.ts";
 import { RECORD_COMMANDS, RECORD_RENDERERS } from "./records.ts";
 import { CRON_ADD, SCHEDULE_RENDERERS } from "./schedules.ts";
@@ -41,8 +41,15 @@ const HELP: ShellCommand = {
 const isMeant = (group: string, asked: string): boolean => group === asked || group.endsWith(` ${asked}`);
 
 /** Commands that the table of operations describes. */
+export const RENDERERS: Renderers = {
+  ...SESSION_RENDERERS,
+  ...WORK_RENDERERS,
+  ...APPROVAL_RENDERERS,
+  ...SCHEDULE_RENDERERS,
+  ...RECORD_RENDERERS,
+};
 export const OPERATION_COMMANDS: readonly ShellCommand[] = deriveCommands({
-  renderers: { ...SESSION_RENDERERS, ...WORK_RENDERERS, ...APPROVAL_RENDERERS, ...SCHEDULE_RENDERERS, ...RECORD_RENDERERS },
+  renderers: RENDERERS,
   verbs: { cron: { add: CRON_ADD } },
 });
 

@@ -1,8 +1,8 @@
 /**
  * Slash commands that are operations: verbs, arguments, help and call come from the `slash` words of the table. `/call` reaches every operation that
- * returns one value. A renderer turns a result into lines; without one a list is a table of the words' columns, and anything else is printed as JSON.
+ * returns one value. A renderer turns a result into lines; without one a list is a table of the words' columns. `/call` prints JSON.
  */
-import { type JsonObject, readJson } from "@orgate/core/vocab";
+import { type Json, readJson } from "@orgate/core/vocab";
 import {
   type CallableOperation,
   type OperationInput,
@@ -11,7 +11,7 @@ import {
   type SocketOperation,
   toOperationInput,
 } from "@orgate/protocol";
-import { OPERATION_NAMES, OPERATION_WORDS, type SlashWords } from "@orgate/protocol/words";
+import { OPERATION_NAMES, OPERATION_WORDS, readNamedValue, type SlashWords } from "@orgate/protocol/words";
 import type { Shell } from "../contract.ts";
 import { ageText } from "../terminal/table.ts";
 import { visible } from "../terminal/visible.ts";
@@ -154,12 +154,11 @@ async function call(rest: string, shell: Shell): Promise<void> {
         ? `\`/call OPERATION NAME=VALUE …\`: ${CALLABLE.join(", ")}`
         : `there is no operation \`${visible(first)}\` to call here`,
     );
-  const fields: [string, JsonObject[string]][] = [];
+  const fields: (readonly [string, Json])[] = [];
   for (const text of given) {
-    const [, field, written] = /^(\w+)=([\s\S]*)$/.exec(text) ?? [];
-    if (field === undefined || written === undefined)
-      return shell.say(`\`${visible(text)}\` is not NAME=VALUE: ${OPERATION_WORDS[name].summary}`);
-    fields.push([field, readValue(written)]);
+    const field = readNamedValue(text, unquote);
+    if (field === null) return shell.say(`\`${visible(text)}\` is not NAME=VALUE: ${OPERATION_WORDS[name].summary}`);
+    fields.push(field);
   }
   await callAndPrint(name, { fields: Object.fromEntries(fields), named: null }, shell, jsonLines);
 }
@@ -187,13 +186,7 @@ function findFieldEnd(text: string): number {
   return whole ?? ends[0] ?? text.length;
 }
 
-/** In quotes it is text, whatever it looks like; otherwise JSON counts as that. */
-function readValue(written: string): JsonObject[string] {
-  const read = readJson(written);
-  if (read.kind === "json") return read.value;
-  const [, , quoted] = /^(["'])([\s\S]*)\1$/.exec(written) ?? [];
-  return quoted ?? written;
-}
+const unquote = (written: string): string => /^(["'])([\s\S]*)\1$/.exec(written)?.[2] ?? written;
 
 export const CALL_COMMAND: ShellCommand = {
   name: "call",

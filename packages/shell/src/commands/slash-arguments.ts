@@ -1,7 +1,7 @@
 /** From the words of a line to the fields of an operation, as the `slash` words of the table describe them. */
 import type { JsonObject } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
-import type { SlashField } from "@orgate/protocol/words";
+import { readTyped, type SlashField } from "@orgate/protocol/words";
 import type { Shell } from "../contract.ts";
 import { visible } from "../terminal/visible.ts";
 import type { ArgumentKind } from "../ui/input/complete.ts";
@@ -68,6 +68,12 @@ async function readWord({ value, field = value, as, choices }: SlashField, word:
   const read = (fields: JsonObject, named: string | null = null): OneArgument => ({ kind: "read", fields, named, left });
   if (choices !== undefined && !choices.includes(word)) return MISSING;
   if (as === "number") return Number.isInteger(Number(word)) ? read({ [field]: Number(word) }) : MISSING;
+  if (as === "time" || as === "duration") {
+    const typed = readTyped(as, word);
+    if (typed.kind === "value") return read({ [field]: typed.value });
+    shell.say(`${value} is \`${visible(word)}\`: ${typed.hint}`);
+    return REFUSED;
+  }
   if (as === "agent-scope") return read({ [field]: `agent:${word}` });
   if (as === "session") {
     const found = await findSession(shell, word);

@@ -1,8 +1,8 @@
 /** From the words of a command to the input of its operation, and from a problem with that input back to the words. */
 import { randomUUID } from "node:crypto";
-import { durationWords, FaultError, isFaultKind, type Json, type JsonObject, lowerFirst } from "@orgate/core";
+import { FaultError, isFaultKind, type Json, type JsonObject, lowerFirst } from "@orgate/core";
 import { idempotencyKey, type OperationFields, type OperationName, type Problem } from "@orgate/protocol";
-import { type CliField, type CliWords, OPERATION_WORDS } from "@orgate/protocol/words";
+import { type CliField, type CliWords, OPERATION_WORDS, readTyped } from "@orgate/protocol/words";
 import type { Given } from "@orgate/shell/terminal";
 import { isRefusal } from "../../operations/refusal.ts";
 import { isDiskFull } from "../../store/disk-full.ts";
@@ -47,15 +47,11 @@ async function toValue({ as = "text" }: CliField, what: string, text: string, gi
       return (await withReadOnlyStore(given, ({ journal }) => findSessionByText(journal, text))).session;
     case "number":
       return positive(text, what);
-    case "time": {
-      const at = Date.parse(text);
-      if (Number.isSafeInteger(at) && at >= 0) return at;
-      throw usage(`${what} is \`${text}\``, "write a time like 2030-01-31T08:00:00Z");
-    }
+    case "time":
     case "duration": {
-      const ms = durationWords(text);
-      if (ms !== null) return ms;
-      throw usage(`${what} is \`${text}\``, "write it like 10m or 8h");
+      const read = readTyped(as, text);
+      if (read.kind === "value") return read.value;
+      throw usage(`${what} is \`${text}\``, read.hint);
     }
   }
 }

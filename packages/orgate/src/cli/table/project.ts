@@ -205,9 +205,12 @@ export const callCommands: readonly CommandSpec[] = [
   {
     name: "call",
     summary: "Call any operation of the API by its name, through the running server or in this process",
-    args: [{ name: "OPERATION", required: true, help: "its name in the API's description, such as agentStatus or usage" }],
+    args: [
+      { name: "OPERATION", required: true, help: "its name in the API's description, such as agentStatus or usage" },
+      { name: "NAME=VALUE", required: false, help: "one field of its input; a value that is JSON counts as that", many: true },
+    ],
     options: {
-      arg: { type: "string", value: "NAME=VALUE", help: "one field of its input; may be given several times", many: true },
+      arg: { type: "string", value: "NAME=VALUE", help: "the same, as an option; may be given several times", many: true },
       input: { type: "string", value: "JSON", help: "its whole input, as a JSON object" },
       key: { type: "string", value: "KEY", help: "an idempotency key: the same call with the same key is done once" },
       as: AS,
@@ -215,7 +218,7 @@ export const callCommands: readonly CommandSpec[] = [
     notes: [
       "Decided by the policies like every request. With $ORGATE_API_KEY and a server that runs for this project the server does it, otherwise this process.",
     ],
-    examples: ["orgate call agentStatus --arg agent=assistant", "orgate call unknowns --arg limit=5 --json"],
+    examples: ["orgate call agentStatus agent=assistant", "orgate call unknowns limit=5 --json"],
     load: async () => (await import("../commands/project/call.ts")).call,
   },
 ];

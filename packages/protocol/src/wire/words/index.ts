@@ -1,4 +1,4 @@
-/** `@orgate/core/wire/words`: the words of every operation, in the order of the table. No decoder is loaded. */
+/** `@orgate/protocol/words`: the words of every operation, in the order of the table. No decoder is loaded. */
 import { agentWords } from "./agents.ts";
 import { approvalWords } from "./approvals.ts";
 import { journalWords } from "./journal.ts";
@@ -40,6 +40,7 @@ export type OperationGroups = Readonly<{
 export const OPERATION_WORDS: Readonly<Record<OperationName, OperationWords>> = words;
 export const OPERATION_NAMES: readonly OperationName[] = Object.freeze(Object.keys(words) as OperationName[]);
 
+export { type ReadValue, readNamedValue, readTyped } from "./read-value.ts";
 export {
   ACT_NAMES,
   type ActName,

@@ -1,9 +1,16 @@
 /** Schedules: the words of their operations. */
-import { type CliField, get, post, tagged } from "./words.ts";
+import { type CliField, get, post, type SlashField, tagged } from "./words.ts";
 
 const SCHEDULE = { value: "SCHEDULE", field: "schedule", help: "its name", required: true } as const satisfies CliField;
 const REASON = { value: "TEXT", help: "why; the journal keeps it" } as const satisfies CliField;
 const SLASH_REASON = { value: "REASON", field: "reason", help: "why; the journal keeps it" } as const satisfies CliField;
+const DUE = {
+  value: "TIME",
+  field: "dueAt",
+  as: "time",
+  help: "when it was due (default: the latest that failed)",
+} as const satisfies CliField;
+const SLASH_DUE = { ...DUE, value: "DUE" } as const satisfies SlashField;
 const TURN_EXITS = "Exits 0 when the turn completed, 3 when it waits for a person, 1 on any other ending or error, 2 on wrong usage.";
 
 export const scheduleWords = tagged("schedules", {
@@ -142,7 +149,7 @@ export const scheduleWords = tagged("schedules", {
   }),
   retrySchedule: post({
     path: "/schedules/{schedule}/retry",
-    slash: [{ command: "cron", verb: "retry", args: [SCHEDULE] }],
+    slash: [{ command: "cron", verb: "retry", args: [SCHEDULE, SLASH_DUE] }],
     status: 202,
     act: { kind: "run-schedule", on: "schedule" },
     summary: "Retry a failed firing: the one of that due time, or the latest; returns the session.",
@@ -150,7 +157,7 @@ export const scheduleWords = tagged("schedules", {
       command: "schedules retry",
       summary: "Retry a firing that failed.",
       args: [SCHEDULE],
-      options: { due: { value: "TIME", field: "dueAt", as: "time", help: "when it was due (default: the latest that failed)" } },
+      options: { due: DUE },
       notes: ["If it fails again, it is not retried by itself. A schedule that has stopped is started again by `resume`.", TURN_EXITS],
       examples: ["orgate schedules retry nightly", "orgate schedules retry nightly --due 2030-01-31T01:00:00Z"],
     },

@@ -81,10 +81,12 @@ export type CliWords = Readonly<{
  * `as` says how words become fields: `text` unless given.
  * `scope`: `all`, `agent NAME` or `tool NAME`. `agent-scope`: the name of an agent. `agent`: the addressed one if left out. `session`: an id, a name or a
  * part of either; the conversation's if left out. `conversation`: the session of the conversation, without a word. `call`: the short name of a call whose
- * outcome is unknown; fills `session` and `call`. `flag`: true if its value is written.
+ * outcome is unknown; fills `session` and `call`. `flag`: true if its value is written. `time` and `duration` are read as on the command line.
  */
 export type SlashField = Omit<CliField, "as" | "default"> &
-  Readonly<{ as?: "text" | "number" | "scope" | "agent-scope" | "agent" | "session" | "conversation" | "call" | "flag" }>;
+  Readonly<{
+    as?: "text" | "number" | "time" | "duration" | "scope" | "agent-scope" | "agent" | "session" | "conversation" | "call" | "flag";
+  }>;
 /**
  * How an operation looks in the shell: `/cron pause NAME` has the command `cron`, the verb `pause` and the argument `NAME`. The verb `list` is meant where
  * none is written.
@@ -99,7 +101,7 @@ export type SlashWords = Readonly<{
   args?: readonly SlashField[];
   /** Fields of the input that nobody types. */
   fixed?: Readonly<Record<string, string | number | boolean>>;
-  /** The fields of a list's items that a table shows, where the shell has no view of its own. */
+  /** The fields of a list's items that a table shows; needed where `shell/commands/` has no renderer of the operation. */
   columns?: readonly string[];
 }>;
 /** One field that the coordinator's model may give, and the field of the operation's input that it fills: the one of its own name unless `field` says otherwise. */

@@ -19,6 +19,18 @@ describe("operations by name", () => {
     expect(await desk.json("call", "whoami", "--as", "ana")).toMatchObject({ principal: { kind: "user", id: "ana" } });
   });
 
+  test("fields are words NAME=VALUE, as in the shell; quotes that arrive are part of the value", async () => {
+    expect(await desk.json("call", "agentStatus", "agent=desk", "--as", "ana")).toMatchObject({ agent: "desk" });
+    expect(await desk.json("call", "sessions", "limit=5", "--arg", "agent=desk", "--as", "ana")).toMatchObject({
+      items: [{ agent: "desk" }],
+    });
+    expect((await desk.orgate("call", "agentStatus", "agent='desk'", "--as", "ana")).stderr).toContain("'desk'");
+    expect(await desk.orgate("call", "agentStatus", "desk", "--as", "ana")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("a field is `desk`"),
+    });
+  });
+
   test("what changes something is done once for a key", async () => {
     const add = [
       "call",

@@ -5,6 +5,7 @@
 import { type Json, type JsonObject, readJson } from "@orgate/core";
 import { findNearestWord } from "@orgate/core/vocab";
 import { type CallableOperation, OPERATION_NAMES, OPERATIONS, type Operation, toOperationInput } from "@orgate/protocol";
+import { readNamedValue } from "@orgate/protocol/words";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type Given, type RunCommand, visibleLines } from "@orgate/shell/terminal";
 import type { OperationResult } from "../../../operations/result.ts";
@@ -35,16 +36,16 @@ function mustBeOperation(text: string): CallableOperation {
   throw usage(`\`${name}\` is for connections to a server: ${onlyConnected}`, `\`orgate up\` serves it as ${method} /api/v1${path}`);
 }
 
-/** `--input` is the whole input, `--arg` adds to it; a value that is JSON counts as that. */
+/** `--input` is the whole input; words after the name, and `--arg`, add to it; a value that is JSON counts as that. */
 function inputOf(given: Given): JsonObject {
   const base = wholeInput(given.text("input"));
-  const pairs = given.texts("arg").map((text): [string, JsonObject[string]] => {
-    const cut = text.indexOf("=");
-    if (cut < 1) throw usage(`--arg is \`${text}\``, "write NAME=VALUE");
-    const value = readJson(text.slice(cut + 1));
-    return [text.slice(0, cut), value.kind === "json" ? value.value : text.slice(cut + 1)];
-  });
-  return { ...base, ...Object.fromEntries(pairs) };
+  const read = (what: string) => (text: string) => {
+    const field = readNamedValue(text);
+    if (field === null) throw usage(`${what} \`${text}\``, "write NAME=VALUE");
+    return field;
+  };
+  const words = given.args.slice(1).map(read("a field is"));
+  return { ...base, ...Object.fromEntries([...words, ...given.texts("arg").map(read("--arg is"))]) };
 }
 
 function wholeInput(text: string | null): JsonObject {
