@@ -1,4 +1,4 @@
-/** The command line: words in, an exit code out. What goes wrong is one line and what to do about it. */
+/** The command line, started by `bin/orgate.js`: words in, an exit code out. An error is one line, with a hint how to mend it. */
 
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";

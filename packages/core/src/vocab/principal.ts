@@ -1,4 +1,7 @@
-/** Who. A person is known by a key pair (step 8 adds sign-in on top); an agent by its name; `system` is the runtime itself. */
+/**
+ * Who acted. A person is known by a key or a sign-in, an agent by its name. `system` is the runtime itself; its id is the id of the writer (a process), or
+ * the part that decided: `repeats` (the same call too often), `expiry` (an approval request unanswered), `unknown` (the sender cannot be read).
+ */
 export type Principal =
   | { readonly kind: "user"; readonly id: string }
   | { readonly kind: "agent"; readonly id: string }

@@ -33,6 +33,12 @@ const withTool = OPERATION_NAMES.flatMap((name) => {
 });
 
 test("every operation is a tool, or has a reason why a model does not get it; every tool is an operation, or has a reason why it is written by hand", () => {
+  const without = OPERATION_NAMES.flatMap((name) =>
+    OPERATION_WORDS[name].tool === undefined && OPERATIONS_WITHOUT_TOOL[name] === undefined
+      ? [`${name}: its words need \`tool\`, or OPERATIONS_WITHOUT_TOOL in coordinator/fixtures/tool-reasons.ts needs \`${name}: REASON\``]
+      : [],
+  );
+  expect(without).toEqual([]);
   expect([...withTool.map(({ name }) => name), ...Object.keys(OPERATIONS_WITHOUT_TOOL)].sort()).toEqual([...OPERATION_NAMES].sort());
   const names = coordinatorTools().tools.map(({ name }) => name);
   expect([...withTool.map(({ tool }) => tool.name), ...Object.keys(TOOLS_BY_HAND)].sort()).toEqual([...names].sort());
@@ -49,7 +55,9 @@ test("no tool answers for people, changes a policy, or lifts a halt", () => {
 });
 
 test("each derived tool says what the model gets: by its words, or by one projection", () => {
-  for (const { name, tool } of withTool) expect(hasProjection(name), name).toBe(tool.shows === undefined);
+  const message = (name: string) =>
+    `${name}: its \`tool\` words have \`shows\`, or operations/coordinator/shown.ts has its projection: one of the two`;
+  for (const { name, tool } of withTool) expect(hasProjection(name), message(name)).toBe(tool.shows === undefined);
 });
 
 test("a tool that changes something does it once for a call, as after a crash; another call does it again", async () => {

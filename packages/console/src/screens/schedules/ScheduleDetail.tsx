@@ -194,7 +194,7 @@ function Firing({ session, ending }: Readonly<{ session: SessionId; ending: stri
 
 // ── actions ──
 
-const ENDINGS = {
+const CHANGES = {
   pause: {
     route: "pauseSchedule",
     does: "Pause",
@@ -220,7 +220,7 @@ type DoingProps = Readonly<{ of: ListedSchedule; reload(): void }>;
 function Doing({ of, reload }: DoingProps) {
   const hub = useHub();
   const [busy, setBusy] = useState<string | null>(null);
-  const [dialog, setDialog] = useState<keyof typeof ENDINGS | null>(null);
+  const [dialog, setDialog] = useState<keyof typeof CHANGES | null>(null);
   const { schedule, state, may, from } = of;
   const at = { params: { schedule } };
   const run = async (): Promise<void> => {
@@ -231,10 +231,10 @@ function Doing({ of, reload }: DoingProps) {
     toast({ tone: "ok", title: "Fired", detail: "in addition to its times; its session is under Last" });
     reload();
   };
-  const change = async (how: keyof typeof ENDINGS, reason: string): Promise<Problem | null> => {
-    const came = await hub.call(ENDINGS[how].route, { ...at, body: { reason } });
+  const change = async (how: keyof typeof CHANGES, reason: string): Promise<Problem | null> => {
+    const came = await hub.call(CHANGES[how].route, { ...at, body: { reason } });
     if (came.kind === "problem") return came.problem;
-    toast({ tone: "ok", title: ENDINGS[how].done, detail: schedule });
+    toast({ tone: "ok", title: CHANGES[how].done, detail: schedule });
     if (how === "remove") navigate("/schedules");
     else reload();
     return null;
@@ -260,14 +260,14 @@ function Doing({ of, reload }: DoingProps) {
       ) : null}
       {dialog === null ? null : (
         <ReasonDialog
-          title={`${ENDINGS[dialog].does} ${schedule}`}
-          does={ENDINGS[dialog].does}
+          title={`${CHANGES[dialog].does} ${schedule}`}
+          does={CHANGES[dialog].does}
           tone={dialog === "remove" ? "bad" : "first"}
           optional
           send={(reason) => change(dialog, reason)}
           close={() => setDialog(null)}
         >
-          <p>{ENDINGS[dialog].says}</p>
+          <p>{CHANGES[dialog].says}</p>
         </ReasonDialog>
       )}
     </>

@@ -139,7 +139,7 @@ export type Firing = Readonly<{ dueAt: Millis; attempt: number; session: Session
 /** State of a schedule, folded from its events. */
 export type ScheduleStanding = Readonly<{
   state: "active" | "paused" | "stopped" | "done" | "removed";
-  /** Due times up to this one have been dealt with. */
+  /** The last due time that was fired, queued or skipped: only later ones are still to come. */
   through: Millis;
   /** Due, and waiting for the one before. */
   queue: readonly Millis[];

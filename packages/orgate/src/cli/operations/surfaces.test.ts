@@ -16,7 +16,28 @@ const DERIVED = OPERATION_NAMES.flatMap((name) => {
   return cli === undefined ? [] : [cli.command, ...alsoCli.map(({ command }) => command)];
 });
 
+/** The message for an operation whose `cli` words no row of a table turns into a command. */
+const rowFor = (name: string, command: string): string =>
+  `${name}: the list for \`${command}\` in cli/table/ needs \`operationCommand("${name}", async () => (await views()).VIEW)\`, and VIEW is written in cli/commands/`;
+
 test("every command is an operation's, or says why it is written by hand (`fixtures/by-hand.ts`)", () => {
+  const problems = [
+    ...OPERATION_NAMES.flatMap((name) => {
+      const { cli, alsoCli = [] } = OPERATION_WORDS[name];
+      return (cli === undefined ? [] : [cli, ...alsoCli]).flatMap(({ command }) =>
+        named(command) === undefined ? [rowFor(name, command)] : [],
+      );
+    }),
+    ...COMMANDS.flatMap(({ name }) =>
+      DERIVED.includes(name) || Object.hasOwn(BY_HAND, name)
+        ? []
+        : [`\`${name}\`: an operation needs \`cli\` words for it, or cli/operations/fixtures/by-hand.ts needs a line with the reason`],
+    ),
+    ...Object.keys(BY_HAND).flatMap((name) =>
+      named(name) === undefined ? [`\`${name}\`: cli/operations/fixtures/by-hand.ts has a line for a command that does not exist`] : [],
+    ),
+  ];
+  expect(problems).toEqual([]);
   expect([...DERIVED, ...Object.keys(BY_HAND)].sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
 });
 
@@ -59,6 +80,7 @@ describe.each(OPERATION_NAMES.map((name) => [name] as const))("%s", (name) => {
   test("its commands say what it does, fill its fields and no others, and name the act that is decided", () => {
     for (const words of commands) {
       const command = named(words.command);
+      expect(command, rowFor(name, words.command)).toBeDefined();
       expect(`${command?.summary}.`).toBe(words.summary ?? summary);
       const filled = [
         ...(words.args ?? []).map(({ value, field = value }) => field),
