@@ -36,7 +36,7 @@ export const showApproval: RunCommand = (given, screen) =>
 
 const SHORTEST = 4;
 
-export type Request = ({ kind: "open" } & ApprovalRequestView) | ({ kind: "closed" } & ClosedRequest);
+type Request = ({ kind: "open" } & ApprovalRequestView) | ({ kind: "closed" } & ClosedRequest);
 
 /** A-9 an id may be shortened to its beginning or its end, as long as it means one question. */
 export async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
