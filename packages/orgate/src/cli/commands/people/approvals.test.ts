@@ -183,6 +183,21 @@ test("Q-24 an answer that cannot be carried out here is not sent: what somebody 
   expect(existsSync(join(desk.root, "paid.txt"))).toBe(false);
 });
 
+test("Q-20 a resumed session whose call nobody can tell of prints the command that resolves it", async () => {
+  const desk = await newDesk();
+  const going = desk.start(["run", "clerk", "--input", "charge", "--as", "eve"]);
+  await until(async () => (desk.has("charged.txt") ? true : null));
+  going.kill("SIGKILL");
+  await going.ended;
+  const [session] = (await desk.json("sessions", "list")) as readonly { session: string }[];
+  const resumed = await desk.orgate("sessions", "resume", session?.session ?? "");
+  expect(resumed.stdout).toMatch(
+    new RegExp(
+      `charge 1\\.0: nobody knows whether it took effect \\(not-reconciled\\)\n.*orgate sessions resolve ${session?.session}/1\\.0.* happened, did-not-happen, reconcile or abandon\n`,
+    ),
+  );
+});
+
 /** As when the process that gave the answer is killed right after it was durable. */
 async function leaveAnswer(desk: Desk, q: Listed, name: string): Promise<void> {
   const look = openReadOnlyStore(join(desk.root, ".orgate"));
