@@ -33,7 +33,7 @@ const clerk = defineAgent({
   modelOptions: {
     rules: [
       { when: { notCalled: ["send_mail"] }, calls: [{ tool: "send_mail", args: { to: "bob" } }] },
-      { say: "Whether the mail went out is unknown: {{result}}" },
+      { when: { called: ["send_mail"] }, say: "Whether the mail went out is unknown: {{result}}" },
     ],
   },
   tools: [mail],

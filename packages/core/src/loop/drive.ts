@@ -1,16 +1,16 @@
 /**
  * Drives one session: performs the moves that `next` chooses, commits their events, launches their effects, until it waits or its turn has ended.
- * L-9 two commits per iteration: replied, decided and started; then ended, decided and asked.
+ * L-9 two commits per iteration: `model.replied`, decisions, `act.started`; then `act.ended`, the next decision, `model.asked`.
  * Only this loop touches the state; effects hand in results. Streaming is a watcher, not a second loop.
  */
-import { DELEGATE, type Millis } from "../vocab/index.ts";
+import type { Millis } from "../vocab/index.ts";
 import { nextRetry } from "./calls/recovery.ts";
 import { createParts, type DriverParts, type Driving } from "./driver-parts.ts";
 import { remainingMs } from "./limits/budgets.ts";
 import { next } from "./next.ts";
 import type { Held } from "./open.ts";
 import { giveGrants } from "./people/grants.ts";
-import { findHalt, findHeldBack, isHaltLifted } from "./people/halts.ts";
+import { findHeldBack, isHaltLifted, obeyHalts } from "./people/halts.ts";
 import { performOrAwait } from "./perform.ts";
 import type { Ports } from "./ports.ts";
 import type { State } from "./state.ts";
@@ -56,10 +56,9 @@ class SessionDriver {
     for (const event of held.begin) for (const e of await intake.first(event)) commits.record(e);
     for (let passes = 1; ; passes += 1) {
       if (passes > MAX_PASSES) throw new Error("the session does not come to rest");
-      if (leave?.aborted) await effects.waitForAll();
+      if (leave?.aborted && (await this.#leaveIfSettled())) return s;
       await this.#hear();
-      if (leave?.aborted && !effects.isBusy() && !effects.hasResults() && (await commits.flush())) return s;
-      if (leave?.aborted) continue;
+      if (leave?.aborted) continue; // nothing new begins
       const now = time();
       const moves = next(s, now, findHeldBack(s, p.orders.now()));
       const performed = moves.map((move) => performOrAwait(this.#parts, move));
@@ -75,9 +74,17 @@ class SessionDriver {
     }
   }
 
+  /** True once nothing is in flight and every result is durable: the session may be left to the next driver. */
+  async #leaveIfSettled(): Promise<boolean> {
+    const { effects, commits } = this.#parts;
+    await effects.waitForAll();
+    await this.#hear();
+    return !effects.isBusy() && !effects.hasResults() && (await commits.flush());
+  }
+
   /** Records what has come since: intents, results of effects, the caller's cancel, halts. */
   async #hear(): Promise<void> {
-    const { p, effects, commits, intake, waits, cancel } = this.#parts;
+    const { p, effects, commits, intake, waits, stop, cancel } = this.#parts;
     if (waits.takeArrived()) {
       await p.orders.refresh();
       await p.breakers.refresh();
@@ -88,18 +95,7 @@ class SessionDriver {
     const t = this.#s.turn;
     if (t !== null && this.#isCancelDue())
       commits.record({ kind: "turn.cancel-asked", by: t.by, reason: String(cancel.reason ?? "cancelled"), all: false, intent: null });
-    this.#obeyHalts();
-  }
-
-  /** A halt acts at once: on the whole turn, or on the calls of one tool. A turn that waits for a person is held, not ended; sub-agents obey for themselves. */
-  #obeyHalts(): void {
-    const { p, commits, stop } = this.#parts;
-    const orders = p.orders.now();
-    const halt = findHalt(this.#s, orders);
-    const isHeld = findHeldBack(this.#s, orders).turn !== null;
-    if (halt !== null && !isHeld && this.#s.turn !== null && this.#s.turn.halt === null)
-      commits.record({ kind: "turn.halted", scope: halt.scope, by: halt.by, reason: halt.reason });
-    stop.halt((tool) => orders.halts.has(`tool:${tool}`) || (isHeld && tool !== DELEGATE));
+    obeyHalts(this.#s, p.orders.now(), { record: (event) => commits.record(event), stopCalls: stop.halt });
   }
 
   /** Until a result or an intent comes, a retry is due (as of when the moves were chosen), the turn's time is up, or the caller cancels. */

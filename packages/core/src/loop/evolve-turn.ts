@@ -87,7 +87,7 @@ export function foldAgentChanged(s: State, { agent }: EventOf<"agent.changed">):
   return s;
 }
 
-/** Receipts and permits died with the process before: what had not started is undecided again, what had is lost. */
+/** The previous process took its permits with it: calls not started are decided again, running calls become lost. */
 export function foldHoldTaken(s: State, e: EventOf<"hold.taken">): State {
   s.epoch = e.epoch;
   for (const unknown of s.unknowns.values()) if (unknown.gated !== null) unknown.gated = UNDECIDED;
@@ -111,7 +111,7 @@ export function foldHoldTaken(s: State, e: EventOf<"hold.taken">): State {
   });
 }
 
-/** A started call is never reported as not run (`next` settles those before it ends a turn), unless its tool says that nothing happened. */
+/** A started call is never reported as not run (`next` settles started calls before a turn ends), unless its tool says that nothing happened. */
 const unsettled = (c: Call, ending: string): Observation =>
   c.run.kind === "not-started"
     ? observeUnstarted(runningTool(c), ending)

@@ -5,7 +5,7 @@
  *   a request     a reply  └──▶ answering ──▶ the turn ends  `evolve.ts` folds those events into the next state
  *
  * L-1 every call of a reply is decided before any of them runs. L-2 no more than `toolsAtOnce` run at once.
- * L-3 a limit of N iterations is N model calls; the calls of the Nth still run. L-4 every turn ends exactly once, whatever happens.
+ * L-3 a limit of N iterations is N model calls; the tool calls of the last reply still run. L-4 every turn ends exactly once, whatever happens.
  * Observing is no move: once every call of a reply is settled, the fold puts the results into the conversation, in call order.
  */
 import type { Millis } from "../vocab/index.ts";

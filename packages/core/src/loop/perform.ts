@@ -1,4 +1,4 @@
-/** The moves that stay in the process: their events go with the next commit. True from `perform`: something was recorded, and the moves are chosen again. */
+/** The moves that stay in the process: their events go with the next commit. `perform` returns true when it recorded an event; the moves are then chosen again. */
 import { expiryTime } from "../gate/approvals.ts";
 import { AwaitsGate } from "../gate/late.ts";
 import {
@@ -161,7 +161,7 @@ function recover(c: EffectContext, t: Turn, call: Call): boolean {
   return true;
 }
 
-/** A call with an unknown outcome ends `unknown`; one that only reads ends `failed`. */
+/** A lost call ends `unknown`; a lost read ends `failed`, because it had no effect. */
 function giveUp(c: EffectContext, call: Call, why: GiveUpReason): void {
   const { p, s } = c;
   const detail = `the process that ran it ended before it could report the outcome; ${NOT_RUN_AGAIN[why]}`;

@@ -10,7 +10,7 @@ export function observeOutcome(tool: string, outcome: Outcome, limit: number): O
     case "unknown":
       return {
         kind: "unknown",
-        text: `[unknown] ${tool}: nobody can tell whether this took effect (${outcome.cause}: ${cut(outcome.detail, limit)}). An operator has been told. Do not assume either way, and do not repeat it.`,
+        text: `[unknown] ${tool}: nobody can tell whether this took effect (${outcome.cause}: ${cut(outcome.detail, limit)}). An operator can resolve it. Do not assume either way, and do not repeat it.`,
       };
   }
 }

@@ -216,7 +216,7 @@ const TEXTS: Readonly<{ [K in Fault["kind"]]: (f: FaultOf<K>) => FaultText }> = 
   "project-missing": (f) =>
     line(`no \`orgate.toml\` in \`${f.from}\` or above it`, "`orgate init` makes a project, or name one with --project DIR"),
   "key-bad": (f) => line(`key \`${f.key}\`: ${f.detail}`, f.hint),
-  "intent-refused": (f) => line(`refused: ${f.detail}`, "`orgate sessions show` tells what the session waits for"),
+  "intent-refused": (f) => line(`refused: ${f.detail}`, "`orgate sessions show` shows what happened and what the session waits for"),
   usage: (f) => line(f.detail, f.hint),
 };
 

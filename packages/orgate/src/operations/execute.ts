@@ -26,7 +26,7 @@ export type OperationCall<K extends OperationName> = OperationRequest<K> &
     may(act: Act): boolean;
     /** True if the caller may observe this agent. */
     sees(agent: string): boolean;
-    once: IdempotencyKey;
+    key: IdempotencyKey;
     /** Aborted when nobody waits for the result any more. */
     gone: AbortSignal;
     connection: OperationConnection;
@@ -64,7 +64,7 @@ export type OperationExecutorOptions = Readonly<{
 /** `repeated` answers a repeated request whose target no longer exists. */
 type Work<T> = Readonly<{ work(): Promise<T>; repeated?(): Promise<T | null> }>;
 
-/** The input of a handler that reads. */
+/** The input of a handler that reads: `caller` and `key` throw where there are none, so copy this value field by field (a spread reads both). */
 export const toCall = (
   { caller, request, gone, connection = NO_CONNECTION }: Pick<OperationDemand, "caller" | "request" | "gone" | "connection">,
   may: (wanted: Act) => boolean,
@@ -74,7 +74,7 @@ export const toCall = (
     if (caller === null) throw new Error("this operation has no caller");
     return caller;
   },
-  get once(): IdempotencyKey {
+  get key(): IdempotencyKey {
     throw new Error("this operation takes no idempotency key");
   },
   may,
@@ -126,10 +126,10 @@ export class OperationExecutor {
   }
 
   async #decided<T>(caller: Caller | null, { act: on }: Operation, call: Omit<AboutAct, "user">, { work, repeated }: Work<T>): Promise<T> {
-    if (caller === null || typeof on === "string") return work();
+    if (caller === null || typeof on === "string") return work(); // "open" or "self": no policy decides it
     const user = caller.principal.id;
-    const left = actionOutOfScope(caller.scope, on.kind); // before anything is looked up: it is the same whatever exists
-    if (left !== null) throw new FaultError({ kind: "not-permitted", user, what: on.kind, reason: left });
+    const outOfScope = actionOutOfScope(caller.scope, on.kind); // before anything is looked up: it is the same whatever exists
+    if (outOfScope !== null) throw new FaultError({ kind: "not-permitted", user, what: on.kind, reason: outOfScope });
     const wanted = await findAct(this.#options.runtime, on, { params: call.params, body: call.body, user }).catch(
       (error: unknown) => ({ kind: "absent", error }) as const,
     );
@@ -156,8 +156,9 @@ export class OperationExecutor {
     const given = { user: principal.id, scope, route: name, key: idempotencyKey, intent, request: { params, query, body } };
     const replied = await this.#decided(caller, operation, call, {
       work: () =>
-        once.run(given, async (made) => {
-          const whole = { params, query, body, caller, may, sees, gone, connection, once: made } as OperationCall<OperationName>;
+        once.run(given, async (key) => {
+          // not `{ ...call, key }`: the spread would read `call.key`, which throws
+          const whole = { params, query, body, caller, may, sees, gone, connection, key } as OperationCall<OperationName>;
           await (this.#options.checks[name] as AnyCheck | undefined)?.(whole);
           await this.#options.beforeChange?.();
           const result = await handler(whole);

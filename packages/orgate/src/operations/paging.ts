@@ -29,7 +29,7 @@ export async function page<T>(
   const items: T[] = [];
   let after = cursor === undefined ? null : open(cursor);
   for (let looked = 0; looked < MOST_LOOKED; ) {
-    const most = Math.min(500, Math.max(limit, 50));
+    const most = Math.min(500, looked === 0 ? limit + 1 : Math.max(limit, 50)); // one more tells whether there is a next page
     const rows = await read(after, most);
     for (const row of rows) {
       if (items.length === limit) return { items, next: after === null ? null : seal(after) };

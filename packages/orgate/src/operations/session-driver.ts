@@ -2,8 +2,9 @@
  * The server's session driver: decides which sessions are driven, and has each driven by core's `loop/drive.ts`. Callers put a signed intent into the inbox
  * and learn what it became; driving continues after they have gone. Its parts are in `driving/`.
  *
- * W-28 a session that wants driving and has nobody to do so is driven here: at the start of the server and every ten seconds those that were interrupted, and those to which an
- *     intent has come, whose question has expired or whose decision is due, whichever process wrote it. One that only waits is left alone, and nothing is written about it.
+ * W-28 a session that nobody drives is driven here, looked for at the start of the server and every ten seconds, whichever process wrote it:
+ *     - an interrupted turn, and a session with an intent in its inbox, an expired approval request or a decision that is due;
+ *     - a session that only waits is left alone, and nothing is written about it.
  * W-28 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
  * W-29 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
  *     it, what is in flight lands, and the next server continues from there. What does not land in time is treated as after a crash.

@@ -73,7 +73,7 @@ function giveUpIfHopeless(call: Call): readonly Move[] {
 
 /**
  * Rule 4 and T-7, for a call whose process was lost. A call is started `MAX_STARTS` times at most: it may be what brought the process down.
- * Asking its tool whether it happened counts as a start too (`act.started` announces both); starts after a failure do not count.
+ * Asking its tool whether it happened counts as a start too (`act.started` announces both); retries after a failure are not counted here.
  */
 export function afterLost(c: Call): "again" | "reconcile" | "not-repeatable" | "too-many-starts" {
   if (c.starts - c.retries >= MAX_STARTS) return "too-many-starts";

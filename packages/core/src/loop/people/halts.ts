@@ -42,6 +42,17 @@ export const findHalt = (s: State, orders: Orders): StandingHalt | null =>
     .map((agent) => findAgentHalt(orders, agent))
     .find((halt) => halt !== null) ?? null;
 
+type Stopping = Readonly<{ record(event: JournalEvent): void; stopCalls(isStopped: (tool: string) => boolean): void }>;
+
+/** A halt acts at once: on the whole turn, or on the calls of one tool. A turn that waits for a person is held, not ended; sub-agents obey for themselves. */
+export function obeyHalts(s: State, orders: Orders, { record, stopCalls }: Stopping): void {
+  const halt = findHalt(s, orders);
+  const isHeld = findHeldBack(s, orders).turn !== null;
+  if (halt !== null && !isHeld && s.turn !== null && s.turn.halt === null)
+    record({ kind: "turn.halted", scope: halt.scope, by: halt.by, reason: halt.reason });
+  stopCalls((tool) => orders.halts.has(`tool:${tool}`) || (isHeld && tool !== DELEGATE));
+}
+
 /** Work that a halt holds back without ending it: the turn, or single calls that a person has said yes to. */
 export type HeldBack = Readonly<{ turn: StandingHalt | null; call(call: Call): StandingHalt | null }>;
 export const NOTHING_HELD: HeldBack = { turn: null, call: () => null };

@@ -16,7 +16,7 @@ export async function findUnattended({ journal, inbox }: Ports, now: Millis, als
   return found;
 }
 
-/** A turn that waits for its delegates is found by them. */
+/** A parent is found through its sub-agents. */
 async function* interrupted(journal: Ports["journal"]): AsyncGenerator<SessionSummary> {
   for (let before: SessionSummary | null = null; ; ) {
     const page: readonly SessionSummary[] = await journal.sessions({ state: "running", agent: null, before, most: PAGE });
@@ -26,7 +26,10 @@ async function* interrupted(journal: Ports["journal"]): AsyncGenerator<SessionSu
   }
 }
 
-/** The session that a delegate works for in the end: driving it drives all below it, and calls off what is no longer wanted (S-16). Later turns are its own. */
+/**
+ * The session that a sub-agent works for in the end: driving it drives all below it, and cancels what is no longer wanted (S-16).
+ * From its second turn on, a sub-agent's session is driven for itself.
+ */
 async function findTop(journal: Ports["journal"], one: SessionSummary): Promise<SessionSummary> {
   const above = one.parent === null || one.turns > 1 ? null : await journal.session(one.parent);
   return above === null || above.state !== "running" ? one : findTop(journal, above);

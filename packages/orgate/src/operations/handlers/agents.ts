@@ -37,10 +37,10 @@ export function agentHandlers(
         const result = await withLimits(front, call, session, call.body.session === undefined && call.body.id === undefined);
         return result.state === "waiting" ? provisional(result) : json(result);
       }
-      const { caller, once } = call;
+      const { caller, key } = call;
       const wish = { kind: "follow-up", text: input, ...(files === undefined ? {} : { files }) } as const;
-      await sessionDriver.send({ session, wish, as: caller.person, id: once.intent });
-      const came = waitMs === 0 ? null : await sessionDriver.outcome(session, once.intent, waitMs, call.gone);
+      await sessionDriver.send({ session, wish, as: caller.person, id: key.intent });
+      const came = waitMs === 0 ? null : await sessionDriver.outcome(session, key.intent, waitMs, call.gone);
       if (came !== null && came !== "waiting" && came.event.kind === "turn.ended")
         return json(await readTurnResult(runtime, session, { event: came.event, at: came.seq, sees: call.sees }));
       return provisional(await waitingResult(runtime, session, { isWaiting: came === "waiting", sees: call.sees }));
@@ -51,11 +51,11 @@ export function agentHandlers(
 /** A turn that would be refused opens no session, and certifies nobody's key. */
 export const agentChecks = (front: OperationContext): OperationChecks => ({
   execute: async (call) => {
-    const { params, body, once } = call;
+    const { params, body, key } = call;
     const agent = findAgent(front, params.agent);
     if (agent === null) throw new FaultError({ kind: "agent-missing", agent: params.agent, known: [] });
     if (body.limits !== undefined) mustLower(agent.limits, body.limits);
-    if (body.id !== undefined) mustBeFree(body.id, once);
+    if (body.id !== undefined) mustBeFree(body.id, key);
     if (body.session === undefined) return;
     const session = await sessionToSpeakIn(front.runtime, call, params.agent, body.session);
     const summary = body.limits === undefined ? null : await front.runtime.inspect.session(session);
@@ -67,10 +67,10 @@ const byName = (a: Agent, b: Agent): number => (a.name < b.name ? -1 : 1);
 
 /** Opened under a name that is the caller's, or the key's: sent again it is the same one. */
 async function sessionFor({ runtime }: OperationContext, call: OperationCall<"execute">): Promise<SessionId> {
-  const { params, body, caller, once } = call;
+  const { params, body, caller, key } = call;
   if (body.session !== undefined) return sessionToSpeakIn(runtime, call, params.agent, body.session);
-  const wanted = { agent: params.agent, id: body.id ?? once.external, labels: body.labels ?? [] };
-  return (await openUnderCallersId(runtime, caller, wanted, once)).session;
+  const wanted = { agent: params.agent, id: body.id ?? key.external, labels: body.labels ?? [] };
+  return (await openUnderCallersId(runtime, caller, wanted, key)).session;
 }
 
 /** Limits go with a turn that is begun here and now: only a new session is sure not to have one. */

@@ -80,11 +80,11 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
   return {
     ...approvalReaders({ inspect: runtime.inspect, approvals: runtime.approvals, deadLetters: runtime.deadLetters, cursors, whose }),
     approval: async ({ params, caller }) => json((await runtime.approvals.show(params.approval)) ?? (await over(params.approval, caller))),
-    answer: async ({ params, body, caller, once }) => {
+    answer: async ({ params, body, caller, key }) => {
       const [found] = await store.journal.question(approvalId(params.approval));
-      if (found === undefined) return (await answeredBefore(params.approval, once)) ?? over(params.approval, caller);
+      if (found === undefined) return (await answeredBefore(params.approval, key)) ?? over(params.approval, caller);
       const wish = { kind: "answer", approval: params.approval, digest: body.digest, answer: body.answer } as const;
-      return intentResult(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: found.session, wish, as: caller.person, id: key.intent }));
     },
     revoke: async ({ params, body, caller }) => {
       const found = (await runtime.approvals.grants()).find(({ grant }) => grant === params.grant);
@@ -104,13 +104,13 @@ export function peopleHandlers({ runtime, sessionDriver, cursors, whose }: Opera
           shows: showsCall(whose, may),
         }),
       ),
-    resolve: async ({ params, body, caller, once }) => {
+    resolve: async ({ params, body, caller, key }) => {
       const wish = { kind: "resolve", call: params.call, as: body.as, note: body.note } as const;
-      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: key.intent }));
     },
-    dismiss: async ({ params, body, caller, once }) => {
+    dismiss: async ({ params, body, caller, key }) => {
       const wish = { kind: "dismiss", call: params.call, note: body.note } as const;
-      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+      return intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: key.intent }));
     },
   };
 }

@@ -55,21 +55,21 @@ export function scheduleHandlers(
   const show = async (view: ScheduleView | Promise<ScheduleView>, may: May) => json(offered(await view, may));
   return {
     ...scheduleReaders(context),
-    addSchedule: async ({ body: { schedule, ...written }, caller, once, may }) => {
-      const before = once.again ? await schedules.show(schedule) : null;
+    addSchedule: async ({ body: { schedule, ...written }, caller, key, may }) => {
+      const before = key.again ? await schedules.show(schedule) : null;
       if (before !== null && before.from === null && before.spec.owner === caller.principal.id) return show(before, may); // a crash cut its answer off
       return show(schedules.add(schedule, specFrom(written, caller.principal.id, calendar), caller.person), may);
     },
     pauseSchedule: async ({ params, body, caller, may }) => show(schedules.pause(params.schedule, body.reason, caller.person), may),
     resumeSchedule: async ({ params, body, caller, may }) => show(schedules.resume(params.schedule, body.reason, caller.person), may),
     removeSchedule: async ({ params, body, caller, may }) => show(schedules.remove(params.schedule, body.reason, caller.person), may),
-    runSchedule: async ({ params, caller, once }) => {
-      const session = await schedules.run(params.schedule, caller.person, wantedBy(once));
+    runSchedule: async ({ params, caller, key }) => {
+      const session = await schedules.run(params.schedule, caller.person, wantedBy(key));
       sessionDriver.wake(session);
       return json({ schedule: params.schedule, session });
     },
-    retrySchedule: async ({ params, body, caller, once }) => {
-      const session = await schedules.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(once));
+    retrySchedule: async ({ params, body, caller, key }) => {
+      const session = await schedules.retry(params.schedule, body.dueAt ?? null, caller.person, wantedBy(key));
       sessionDriver.wake(session);
       return json({ schedule: params.schedule, session });
     },

@@ -17,7 +17,7 @@ type ListedSession = SessionSummary & Readonly<{ halted: StandingHalt | null }>;
 /** Streams are for a server: its sockets have their handlers. */
 type Group = Exclude<OperationGroups["sessions"], "follow" | "followAll">;
 
-type Sending = Readonly<{ params: Readonly<{ session: SessionId }>; caller: Caller; once: Readonly<{ intent: IntentId }> }>;
+type Sending = Readonly<{ params: Readonly<{ session: SessionId }>; caller: Caller; key: Readonly<{ intent: IntentId }> }>;
 
 /** The text of a list's row that a search looks in, beside the words of the conversation. */
 const listedText = ({ session, external, title, agent, principal }: SessionSummary): string =>
@@ -47,8 +47,8 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
       found.map(async (s) => ({ ...s, halted: await findSessionHalt({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
     );
   };
-  const send = async ({ params, caller, once }: Sending, wish: IntentBody) =>
-    intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: once.intent }));
+  const send = async ({ params, caller, key }: Sending, wish: IntentBody) =>
+    intentResult(await sessionDriver.send({ session: params.session, wish, as: caller.person, id: key.intent }));
   return {
     sessions: async ({ query, may }) => {
       const fits = await createMatcher(views, query.text);
@@ -64,9 +64,9 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
         }),
       );
     },
-    openSession: async ({ body, caller, once }) => {
-      const { agent, id = once.external, labels = [] } = body;
-      return json(await openUnderCallersId(runtime, caller, { agent, id, labels }, once));
+    openSession: async ({ body, caller, key }) => {
+      const { agent, id = key.external, labels = [] } = body;
+      return json(await openUnderCallersId(runtime, caller, { agent, id, labels }, key));
     },
     session: async ({ params }) => json((await listed([await mustBe(params.session)]))[0]),
     events: async ({ params, query }) => {
@@ -95,11 +95,11 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
     clear: (call) => send(call, { kind: "clear" }),
     compact: ({ body, ...call }) => send(call, { kind: "compact", tokens: body.tokens ?? null }),
     chooseModel: ({ body, ...call }) => send(call, { kind: "choose-model", model: body.model }),
-    fork: async ({ params, body, caller, once }) => {
-      const { at, id = once.external } = body;
-      mustBeFree(id, once);
+    fork: async ({ params, body, caller, key }) => {
+      const { at, id = key.external } = body;
+      mustBeFree(id, key);
       const how = { id, principal: caller.principal, ...(at === undefined ? {} : { at }) };
-      const there = id === once.external ? await runtime.sessions.find(id) : null;
+      const there = id === key.external ? await runtime.sessions.find(id) : null;
       return json(mustBeOwn(there ?? (await forkSession(runtime, params.session, how)), caller.principal, id));
     },
     close: async ({ params, body, caller }) => {

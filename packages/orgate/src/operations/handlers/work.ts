@@ -50,10 +50,10 @@ export function workHandlers({ runtime, cursors }: OperationContext): Required<P
   const concerns = concernOf(agents);
   return {
     ...workReaders({ agents, breakers: runtime.breakers, halts: runtime.halts, cursors }),
-    setBreaker: async ({ body, caller, once, sees }) => {
+    setBreaker: async ({ body, caller, key, sees }) => {
       const { breaker, to, forMs, reason, anyway } = body;
       const listed = await runtime.breakers.list();
-      const before = once.again ? listed.find((one) => one.breaker === breaker) : undefined;
+      const before = key.again ? listed.find((one) => one.breaker === breaker) : undefined;
       if (before?.state === to && isFrom(before, caller, reason)) return json(before);
       const mine = runtime.inspect.agents.filter((agent) => sees(agent.name));
       const unknown = anyway ? null : unknownBreaker(mine, listed, breaker, "`anyway: true`");
@@ -61,9 +61,9 @@ export function workHandlers({ runtime, cursors }: OperationContext): Required<P
       await runtime.breakers.set(breaker, { to, reason, anyway, ...(forMs === undefined ? {} : { forMs }) }, caller.person);
       return json((await runtime.breakers.list()).find((one) => one.breaker === breaker));
     },
-    halt: async ({ body, caller, once, sees }) => {
+    halt: async ({ body, caller, key, sees }) => {
       const standing = async () => (await runtime.halts()).find(({ scope }) => scope === body.scope);
-      const before = once.again ? await standing() : undefined;
+      const before = key.again ? await standing() : undefined;
       if (before !== undefined && isFrom(before, caller, body.reason)) return json(before);
       const mine = runtime.inspect.agents.filter((agent) => sees(agent.name)); // an agent that the caller may not see reads as none
       const unknown = body.anyway ? null : refuseUnknownScope(mine, body.scope, "`anyway: true`");
@@ -75,8 +75,8 @@ export function workHandlers({ runtime, cursors }: OperationContext): Required<P
       return json(found);
     },
     resumeWork: async (call) => {
-      const { body, caller, once } = call;
-      const isDone = once.again && !(await runtime.halts()).some(({ scope }) => scope === body.scope);
+      const { body, caller, key } = call;
+      const isDone = key.again && !(await runtime.halts()).some(({ scope }) => scope === body.scope);
       if (!isDone) await runtime.resumeWork(body.scope, body.reason, caller.person);
       return json(await toPage(cursors, { limit: 500 }, await runtime.halts(), ({ scope }) => concerns(call, scope)));
     },

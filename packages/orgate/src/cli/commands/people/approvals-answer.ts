@@ -5,21 +5,35 @@
  *     before it is sent and again by the session's holder.
  * Q-11 a yes is remembered only with --grant, as narrowly as it says; --for alone, or more than @grant lets be, is refused before anything is sent.
  */
-import { type Answer, coverageText, isRefusal, type JsonObject, readJson, toAnswerAct, toCanonicalJson } from "@orgate/core";
+import {
+  type Answer,
+  coverageText,
+  type IntentId,
+  isRefusal,
+  type JsonObject,
+  principalName,
+  readJson,
+  toAnswerAct,
+  toCanonicalJson,
+} from "@orgate/core";
 import { findQuorum, quorumText, resourceText } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
 import { EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { type ApprovalRequestView, assertMayAct, toGrantRequest } from "../../../runtime/people/approvals.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
+import type { Person } from "../../../store/keyring.ts";
+import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { findCaller, loadCommandProject, withReadOnlyStore } from "../project/project.ts";
-import { questionOf, usage } from "./approvals.ts";
+import { requestOf, usage } from "./approvals.ts";
+import { answeredAlready, type ClosedRequest, isRepeated, type SameAnswer } from "./approvals-closed.ts";
 import { deliverWish, tellSent } from "./intents.ts";
+import { listPendingAnswers } from "./pending-answers.ts";
 
 export const approve: RunCommand = (given, screen) => {
   const [scope, lifetime] = [given.text("grant"), given.text("for")];
   if (scope === null && lifetime !== null)
     throw usage("--for says how long, but not what is remembered", "add --grant digest, resource or tool");
-  if (scope === null) return answer(given, screen, () => ({ kind: "approve" }));
+  if (scope === null) return answer(given, screen, () => ({ kind: "approve" }), { answer: "approved", reason: null });
   if (!isScope(scope)) throw usage(`--grant is \`${scope}\``, "use digest, resource or tool");
   return answer(given, screen, ({ asks }) => ({ kind: "grant", grant: toGrantRequest(scope, lifetime ?? "turn", asks, NODE.clock.now()) }));
 };
@@ -30,7 +44,7 @@ const refusing =
   (given, screen) => {
     const reason = given.text("reason");
     if (reason === null || reason.trim() === "") throw usage("--reason is missing", "say why: the agent is told, and the journal keeps it");
-    return answer(given, screen, () => ({ kind, reason }));
+    return answer(given, screen, () => ({ kind, reason }), { answer: kind === "deny" ? "denied" : "withdrawn", reason });
   };
 export const deny = refusing("deny");
 export const withdrawVote = refusing("withdraw");
@@ -53,9 +67,19 @@ function argsOf(text: string | null): JsonObject {
   return value as JsonObject;
 }
 
-function answer(given: Given, screen: Screen, said: (view: ApprovalRequestView) => Answer): Promise<number> {
+/** `same`: the answer as the journal would have it, so that its repetition is a success. */
+function answer(
+  given: Given,
+  screen: Screen,
+  said: (view: ApprovalRequestView) => Answer,
+  same: SameAnswer | null = null,
+): Promise<number> {
   return withReadOnlyStore(given, async (look, config) => {
-    const view = await questionOf(look, given);
+    const view = await requestOf(look, given);
+    if (view.kind === "closed") {
+      if (same === null || !isRepeated(view, given, same)) throw answeredAlready(view);
+      return tellRepeated(given, screen, view);
+    }
     const { approval, agent, tool, requester, session, digest } = view;
     const wanted = given.text("digest");
     if (wanted !== null && (wanted.length < 8 || !digest.startsWith(wanted)))
@@ -66,9 +90,15 @@ function answer(given: Given, screen: Screen, said: (view: ApprovalRequestView) 
     const kind = toAnswerAct(chosen);
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
     assertMayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
-    const announce = () => (given.json ? undefined : printAnswer(screen, view, chosen));
+    const before = await findSameAnswer(look, view, person, chosen);
+    const announce = (): void => {
+      if (given.json) return;
+      printAnswer(screen, view, chosen);
+      if (before !== null) screen.line(screen.paint("warn", `you have answered it so already, as ${before}: it is taken up now`));
+    };
     const wish = { kind: "answer", approval, digest, answer: chosen } as const;
-    const sent = await deliverWish(given, screen, { look, config, session, agent, person, announce }, wish);
+    const to = { look, config, session, agent, person, ...(before === null ? {} : { pending: before }) };
+    const sent = await deliverWish(given, screen, { ...to, announce }, wish);
     const isOneOfSeveral = !isRefusal(chosen) && quorumText(findQuorum(view.asks, view.votes)) !== null;
     const [still] = isOneOfSeveral ? await look.journal.question(approval) : []; // to prove that a row is gone all of them are read
     const quorum = still === undefined ? null : findQuorum(still.asks, still.votes);
@@ -78,6 +108,26 @@ function answer(given: Given, screen: Screen, said: (view: ApprovalRequestView) 
     if (!given.json) screen.line(screen.paint("warn", voted));
     return EXIT.waiting; // Q-8 the vote counts, and the call still waits for people
   });
+}
+
+/** I-1 Delivered again under its id it is the same intent: the call runs once, and the repetition succeeds. */
+async function findSameAnswer(
+  look: ReadOnlyStore,
+  { session, approval }: ApprovalRequestView,
+  person: Person,
+  chosen: Answer,
+): Promise<IntentId | null> {
+  const said = toCanonicalJson(chosen);
+  const { answers } = await listPendingAnswers(look, session);
+  const isSame = (one: (typeof answers)[number]): boolean =>
+    one.approval === approval && one.by === principalName({ kind: "user", id: person.name }) && toCanonicalJson(one.answer) === said;
+  return answers.find(isSame)?.intent ?? null;
+}
+
+function tellRepeated(given: Given, screen: Screen, { approval, session, state, says, answeredAt }: ClosedRequest): number {
+  if (given.json) screen.line(JSON.stringify({ approval, session, state, says, answeredAt }));
+  else screen.line(`it was answered so already: ${visible(says)}`);
+  return EXIT.success;
 }
 
 const DOING = { approve: "approving", deny: "denying", withdraw: "withdrawing", edit: "approving, edited,", grant: "approving" };

@@ -64,6 +64,16 @@ function meOf(given: Given): string | null {
 
 const whenText = ({ answeredAt }: ClosedRequest): string => (answeredAt === null ? "" : ` (${new Date(answeredAt).toISOString()})`);
 
+/** An answer in the journal's words, as far as a repetition can be told from another answer. */
+export type SameAnswer = Readonly<{ answer: "approved" | "denied" | "withdrawn"; reason: string | null }>;
+
+/** Q-23 The same person has given this very answer, and it counted. */
+export function isRepeated({ request }: ClosedRequest, given: Given, { answer, reason }: SameAnswer): boolean {
+  const last = request.answers.findLast(({ by }) => by === meOf(given));
+  const isSameAction = request.digest.startsWith(given.text("digest") ?? "");
+  return last !== undefined && isSameAction && last.answer === answer && last.reason === reason && request.state === answer;
+}
+
 /** Q-23 the refusal of an answer that comes too late. */
 export const answeredAlready = (closed: ClosedRequest): FaultError =>
   new FaultError({

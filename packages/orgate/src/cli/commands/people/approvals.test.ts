@@ -1,7 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { approvalId, type Digest, intentId, millis, type SessionId } from "@orgate/core";
 import { afterAll, describe, expect, test } from "vitest";
-import { ASKING_AGENT, ASKING_POLICIES, askingDesk, parked, waitingIn, withPeople } from "../fixtures/asking.ts";
+import { signIntent } from "../../../store/keyring.ts";
+import { openPersonsAt, openReadOnlyStore } from "../../../store/open-read-only.ts";
+import { ASKING_AGENT, ASKING_POLICIES, askingDesk, type Listed, parked, waitingIn, withPeople } from "../fixtures/asking.ts";
 import { AGENT, type Desk, expectRefusal, expectRefusals, makeDesk, until } from "../fixtures/desk.ts";
 
 const desks: Desk[] = [];
@@ -180,6 +183,57 @@ test("Q-24 an answer that cannot be carried out here is not sent: what somebody 
   expect(existsSync(join(desk.root, "paid.txt"))).toBe(false);
 });
 
+test("Q-20 a resumed session whose call nobody can tell of prints the command that resolves it", async () => {
+  const desk = await newDesk();
+  const going = desk.start(["run", "clerk", "--input", "charge", "--as", "eve"]);
+  await until(async () => (desk.has("charged.txt") ? true : null));
+  going.kill("SIGKILL");
+  await going.ended;
+  const [session] = (await desk.json("sessions", "list")) as readonly { session: string }[];
+  const resumed = await desk.orgate("sessions", "resume", session?.session ?? "");
+  expect(resumed.stdout).toMatch(
+    new RegExp(
+      `charge 1\\.0: nobody knows whether it took effect \\(not-reconciled\\)\n.*orgate sessions resolve ${session?.session}/1\\.0.* happened, did-not-happen, reconcile or abandon\n`,
+    ),
+  );
+});
+
+/** As when the process that gave the answer is killed right after it was durable. */
+async function leaveAnswer(desk: Desk, q: Listed, name: string): Promise<void> {
+  const look = openReadOnlyStore(join(desk.root, ".orgate"));
+  const wish = { kind: "answer", approval: approvalId(q.approval), digest: q.digest as Digest, answer: { kind: "approve" } } as const;
+  const person = openPersonsAt(desk.home).open(name);
+  await look.inbox.put(signIntent(person, { id: intentId("i_left"), session: q.session as SessionId, at: millis(Date.now()), wish }));
+  await look.close();
+}
+
+test("Q-23 an answer that nobody has taken up is shown as such; the same person repeats it with success, and the call runs once", async () => {
+  const desk = await newDesk();
+  const q = await parked(desk, "pay");
+  await leaveAnswer(desk, q, "ana");
+  const says = `answered by user:ana (approve), not taken up yet: \`orgate sessions resume ${q.session}\``;
+  expect((await desk.orgate("approvals", "show", q.approval)).stdout).toContain(`\n${says}\n`);
+  expect((await desk.orgate("sessions", "show", q.session)).stdout).toContain(`    ${says}\n`);
+  const pending = [{ approval: q.approval, by: "user:ana", answer: { kind: "approve" }, intent: "i_left" }];
+  expect(await desk.json("approvals", "show", q.approval)).toMatchObject({ pending });
+  expect(await desk.json("sessions", "show", q.session)).toMatchObject({ pending });
+  const again = await desk.orgate("approvals", "approve", q.approval, "--as", "ana");
+  expect([again.code, again.stderr]).toEqual([0, ""]);
+  expect(again.stdout).toContain("you have answered it so already, as i_left: it is taken up now\n");
+  expect(desk.read("paid.txt").split("\n")).toHaveLength(2);
+  expect((await desk.orgate("approvals", "show", q.approval)).stdout).not.toContain("not taken up yet");
+});
+
+test("Q-23 another answer than the one that nobody has taken up is refused, and the hint holds when the turn has ended", async () => {
+  const desk = await newDesk();
+  const q = await parked(desk, "pay");
+  await leaveAnswer(desk, q, "ana");
+  const other = await desk.orgate("approvals", "deny", q.approval, "--reason", "no", "--as", "ben");
+  expect([other.code, other.stderr]).toEqual([1, expect.stringContaining("is answered already")]);
+  expect(other.stderr).toContain("sessions show` shows what happened and what the session waits for");
+  expect(desk.read("paid.txt").split("\n")).toHaveLength(2);
+});
+
 test("Q-23 an answer to a request that is not open any more says who answered it, when, and what the call came to; show works for it too", async () => {
   const desk = await newDesk();
   const q = await parked(desk, "pay");
@@ -191,7 +245,10 @@ test("Q-23 an answer to a request that is not open any more says who answered it
     expectRefusal(said, 2, "Ana approved it. The call ran.");
     expect(said.stderr).toMatch(at);
   }
-  expectRefusal(await late("ana", "approve"), 2, "You approved it. The call ran.");
+  const again = await late("ana", "approve");
+  expect([again.code, again.stdout]).toEqual([0, "it was answered so already: You approved it. The call ran.\n"]);
+  expectRefusal(await late("ana", "deny", "--reason", "x"), 2, "You approved it. The call ran.");
+  expect(desk.read("paid.txt").split("\n")).toHaveLength(2);
   const shown = await desk.orgate("approvals", "show", q.approval.slice(-6), "--as", "ben");
   expect([shown.code, shown.stdout]).toEqual([
     0,

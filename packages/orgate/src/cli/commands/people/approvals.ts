@@ -14,8 +14,9 @@ import { type ApprovalRequestView, isExpired, viewApprovalRequest, widestText } 
 import { NODE } from "../../../runtime/ports/outside.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { withReadOnlyStore } from "../project/project.ts";
-import { answeredAlready, type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
+import { type ClosedRequest, closedRequest, printClosed } from "./approvals-closed.ts";
 import { wantsText, withExpiry } from "./approvals-list.ts";
+import { listPendingAnswers, pendingAnswerTexts } from "./pending-answers.ts";
 
 // one
 
@@ -23,9 +24,13 @@ export const showApproval: RunCommand = (given, screen) =>
   withReadOnlyStore(given, async (look) => {
     const found = await requestOf(look, given);
     const { kind: _, ...view } = found;
-    if (given.json) screen.line(JSON.stringify(view));
-    else if (found.kind === "open") printQuestion(screen, found, NODE.clock.now());
-    else printClosed(screen, found);
+    const pending = found.kind === "open" ? await listPendingAnswers(look, found.session) : null;
+    const sent = pending?.answers.filter(({ approval }) => approval === found.approval);
+    if (given.json) screen.line(JSON.stringify({ ...view, ...(sent === undefined ? {} : { pending: sent }) }));
+    else if (found.kind === "open") {
+      printQuestion(screen, found, NODE.clock.now());
+      for (const text of pending === null ? [] : pendingAnswerTexts(pending, found.approval)) screen.line(screen.paint("warn", text));
+    } else printClosed(screen, found);
     return EXIT.success;
   });
 
@@ -34,7 +39,7 @@ const SHORTEST = 4;
 type Request = ({ kind: "open" } & ApprovalRequestView) | ({ kind: "closed" } & ClosedRequest);
 
 /** A-9 an id may be shortened to its beginning or its end, as long as it means one question. */
-async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
+export async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   const [text = ""] = given.args;
   const all = await meantBy(look, text);
   const [one, ...others] = all;
@@ -46,14 +51,6 @@ async function requestOf(look: ReadOnlyStore, given: Given): Promise<Request> {
   if (closed === null)
     throw usage(`there is no open approval request \`${text}\`, nor an answered one`, "`orgate approvals list` shows those that are open");
   return { kind: "closed", ...closed };
-}
-
-/** For an answer: a closed request is refused with its result. */
-export async function questionOf(look: ReadOnlyStore, given: Given): Promise<ApprovalRequestView> {
-  const found = await requestOf(look, given);
-  if (found.kind === "closed") throw answeredAlready(found);
-  const { kind: _, ...view } = found;
-  return view;
 }
 
 async function meantBy({ journal }: ReadOnlyStore, text: string): Promise<readonly ListedApproval[]> {

@@ -105,7 +105,7 @@ test.each([["all"], ["agent", "clerk"], ["tool", "pay"]])(
     expect((await desk.orgate("sessions", "show", session)).stdout).toContain(`${session} halted`);
     const why = `The call has not run yet. It waits: ${says}. \`orgate resume-work ${scope.join(" ")} --reason "…"\` lets it run.`;
     expect((await desk.orgate("approvals", "show", approval, "--as", "ana")).stdout).toContain(`You approved it. ${why}`);
-    expect((await desk.orgate("approvals", "approve", approval, "--as", "ana")).stderr).toContain(why);
+    expect((await desk.orgate("approvals", "approve", approval, "--as", "ana")).stdout).toContain(why);
     const lifted = await desk.orgate("resume-work", ...scope, "--reason", "looked", "--as", "ana");
     expect(lifted.stdout).toContain(
       `1 session can go on: a running server takes them up by itself; without one, \`orgate sessions resume ID\`: ${session}`,

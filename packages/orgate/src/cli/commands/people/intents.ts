@@ -6,6 +6,7 @@ import {
   type Gate,
   type Intent,
   type IntentBody,
+  type IntentId,
   type IntentMessage,
   isFault,
   type RunResult,
@@ -88,6 +89,8 @@ export type Addressee = Readonly<{
   session: Intent["session"];
   agent: string;
   person: Person;
+  /** Of an intent in the inbox that is delivered again instead of a new one. */
+  pending?: IntentId;
   /** Prints the intent, once no reason against sending it was found. */
   announce?(): void;
 }>;
@@ -103,11 +106,11 @@ export type SentIntent = AcceptedIntent & Readonly<{ drove: RunResult | null }>;
 export async function deliverWish(
   given: Given,
   screen: Screen,
-  { look, config, session, agent, person, announce }: Addressee,
+  { look, config, session, agent, person, pending, announce }: Addressee,
   wanted: IntentBody,
 ): Promise<SentIntent> {
   await certifyIfNew(given, screen, { look, config, person });
-  const id = NODE.ids.intent();
+  const id = pending ?? NODE.ids.intent();
   let drove: RunResult | null = null;
   const before = await look.journal.session(session);
   const runnable = async () => {

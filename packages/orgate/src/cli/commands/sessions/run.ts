@@ -314,8 +314,10 @@ export function printResult(given: Given, screen: Screen, printed: PrintedResult
     screen.line(`  yes: ${nextCommand(given, `approvals approve ${approval}`)}`);
     screen.line(`  no:  ${nextCommand(given, `approvals deny ${approval} --reason "…"`)}`);
   }
-  for (const u of result.unknowns)
+  for (const u of result.unknowns) {
     screen.line(`  ? ${visible(u.tool)} ${u.call}: nobody knows whether it took effect (${u.outcome.cause})`);
+    screen.line(`    ${nextCommand(given, `sessions resolve ${result.session}/${u.call}`)} happened, did-not-happen, reconcile or abandon`);
+  }
   if (!done && result.questions.length === 0)
     screen.line(
       `${paint("dim", "next:")} ${hintAsTyped(result.next.replace("`orgate sessions show`", `\`orgate sessions show ${result.session}\``), given.env)}`,

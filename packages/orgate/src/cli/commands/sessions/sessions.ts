@@ -6,6 +6,7 @@ import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { readHalts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { listPendingAnswers, type PendingAnswers, pendingAnswerTexts } from "../people/pending-answers.ts";
 import { findSessionByText, loadCommandProject, openGivenProject, withReadOnlyStore } from "../project/project.ts";
 import { adviseOnTrust, driven, printResult, requireRunnable, toExitCode, withRuntime } from "./run.ts";
 import { shownIn, TONES } from "./sessions-list.ts";
@@ -19,17 +20,28 @@ export const showSession: RunCommand = (given, screen) =>
     const entries = stored.flatMap((s) => (s.kind === "entry" ? [s.entry] : []));
     const erased = stored.length - entries.length;
     const state = erased > 0 ? null : fold(entries);
+    const pending = await listPendingAnswers(look, summary.session);
     const { holder, halted, shown } = await shownIn(look, summary, await readHalts(look.journal));
     if (given.json) {
       const { questions = [], unknowns = [] } = state === null ? {} : toResult(state);
       screen.line(
-        JSON.stringify({ ...summary, shown, halted, holder, erased, questions, unknowns: withEvidence(unknowns, entries), entries }),
+        JSON.stringify({
+          ...summary,
+          shown,
+          halted,
+          holder,
+          erased,
+          questions,
+          pending: pending.answers,
+          unknowns: withEvidence(unknowns, entries),
+          entries,
+        }),
       );
       return EXIT.success;
     }
     printHead(screen, { ...summary, holder, shown, halted }, lostIn(entries));
     printTimeline(screen, stored, summary.openedAt);
-    printOpen(screen, state, entries);
+    printOpen(screen, state, entries, pending);
     if (erased > 0) screen.line(`\n${count(erased, "entry was", "entries were")} erased on request: this session cannot go on`);
     return EXIT.success;
   });
@@ -102,7 +114,7 @@ function withEvidence(unknowns: Unknowns, entries: readonly Entry[]) {
   });
 }
 
-function printOpen(screen: Screen, state: State | null, entries: readonly Entry[]): void {
+function printOpen(screen: Screen, state: State | null, entries: readonly Entry[], pending: PendingAnswers): void {
   if (state === null) return;
   const { questions, unknowns } = toResult(state);
   if (state.followUps.length > 0 && !state.closed) screen.line(`\n${screen.paint("warn", "said for after the turn, and not begun")}`);
@@ -112,6 +124,7 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
   for (const { approval, action, asks, digest } of questions) {
     for (const { question, policy } of asks) screen.line(`  ? ${approval} on ${action}: ${visible(question)} (${visible(policy)})`);
     screen.line(screen.paint("dim", `    bound to ${digest}`));
+    for (const text of pendingAnswerTexts(pending, approval)) screen.line(screen.paint("warn", `    ${text}`));
   }
   if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "unknown outcomes")}`);
   for (const { call, tool, resource, outcome, evidence, entry } of withEvidence(unknowns, entries)) {
