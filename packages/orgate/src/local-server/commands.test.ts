@@ -112,6 +112,8 @@ test("S-20 S-3 the fleet and what belongs to it: live, halted, let go on, its to
   await does("/cron history daily", /ago +schedule daily resumed by user:/);
   await does("/cron next daily", /T08:00:00Z/);
   await does("/cron retry daily", "✗");
+  await does("/cron retry daily 2030-01-31T01:00:00Z", "✗");
+  await does("/cron retry daily soon", "DUE is `soon`: write a time like 2030-01-31T08:00:00Z");
   await does("/cron pause", "`/cron pause SCHEDULE [REASON]`");
   await does("/call scheduleNext schedule=daily limit=1", /"next": \[\s+\d+\s+\]/);
   await does("/call dance", "there is no operation `dance`");
