@@ -114,8 +114,8 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
   ];
 }
 
-/** Operations that need a key and have no case above, each with the one whose case stands for it: both keep their key in the same way. */
-const TESTED_BY: Partial<Record<OperationName, OperationName>> = {
+/** Operations that need a key and have no case above, each with the operation whose case is nearest; policies are files. */
+const NEAREST_CASE: Partial<Record<OperationName, OperationName>> = {
   steer: "say",
   clear: "compact",
   chooseModel: "compact",
@@ -129,10 +129,10 @@ test("W-5 every route that needs a key: twice at once, later and after a restart
   const at = await serve({ folder: await stuckFolder(), keep: true });
   const cases = await casesOf(at);
   const needing = Object.entries(OPERATIONS).flatMap(([name, { idempotencyKey }]) => (idempotencyKey ? [name] : []));
-  const tested: readonly string[] = [...cases.map(({ route }) => route), ...Object.keys(TESTED_BY)];
+  const tested: readonly string[] = [...cases.map(({ route }) => route), ...Object.keys(NEAREST_CASE)];
   const untested = needing.filter((name) => !tested.includes(name));
   const message = (name: string) =>
-    `${name}: casesOf in server/routes-once.test.ts needs a case, or TESTED_BY the operation whose case stands for it`;
+    `${name}: casesOf in server/routes-once.test.ts needs a case, or NEAREST_CASE the operation whose case is nearest`;
   expect(untested.map(message)).toEqual([]);
   expect([...tested].sort()).toEqual(needing.sort());
   const answers = new Map<OperationName, readonly [number, unknown]>();
