@@ -316,8 +316,8 @@ test("W-16 an id that somebody else has used opens, finds and says nothing; a se
     });
     if ("status" in caller) throw new Error(caller.detail);
     const may = (act: Parameters<Identity["mayDo"]>[1]) => identity.mayDo(caller, act) === null;
-    const once = { intent: `i_${crypto.randomUUID()}`, external: `once-${crypto.randomUUID()}` };
-    return { caller, may, sees: () => true, once, gone: new AbortController().signal, header: () => null, query: {} };
+    const key = { intent: `i_${crypto.randomUUID()}`, external: `once-${crypto.randomUUID()}` };
+    return { caller, may, sees: () => true, key, gone: new AbortController().signal, header: () => null, query: {} };
   };
   const mine = await runtime.sessions.create({ agent: "clerk", id: "ticket-7", principal: { kind: "user", id: "ann" } });
   const bob = await enter("bob");
