@@ -55,12 +55,23 @@ const COMMITS = "packages/core/src/loop/commit.ts";
  */
 type Doors = Readonly<{ values: readonly string[]; types: readonly string[]; tests: readonly string[] }>;
 const CLIENT: Doors = {
-  values: ["@orgate/core/vocab", "@orgate/protocol", "@orgate/protocol/words", "@orgate/protocol/view", "@orgate/protocol/text"],
+  values: [
+    "@orgate/core/vocab",
+    "@orgate/core/text",
+    "@orgate/protocol",
+    "@orgate/protocol/words",
+    "@orgate/protocol/view",
+    "@orgate/protocol/text",
+  ],
   types: [],
   tests: ["@orgate/protocol/testing"],
 };
 const DOORS: Readonly<Record<string, Doors>> = {
-  "packages/protocol": { values: ["@orgate/core/vocab"], types: ["@orgate/core/journal"], tests: ["@orgate/core", "@orgate/core/journal"] },
+  "packages/protocol": {
+    values: ["@orgate/core/vocab", "@orgate/core/text"],
+    types: ["@orgate/core/journal"],
+    tests: ["@orgate/core", "@orgate/core/journal"],
+  },
   "packages/shell": CLIENT,
   "packages/console": CLIENT,
 };

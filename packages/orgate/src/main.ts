@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { describeFault, errorMessage, FaultError, findNearestWord, usageFault } from "@orgate/core/vocab";
+import { describeFault, errorMessage, FaultError, findNearestWord, usageFault } from "@orgate/core/text";
 import { type CommandSpec, EXIT, type Given, hintAsTyped, INTERRUPTED, processScreen, type Screen, visible } from "@orgate/shell/terminal";
 import { COMMANDS, groups, listCommandsIn } from "./cli/commands.ts";
 import { helpText, usageLine } from "./cli/help.ts";

@@ -1,5 +1,5 @@
 /** How much room a text takes, and how it is made to fit. */
-import { countNoun } from "@orgate/core/vocab";
+import { countNoun } from "@orgate/core/text";
 
 export { countNoun };
 

@@ -3,7 +3,7 @@
  * T-22 what is typed is not shown, nor what is typed ahead of the next question; nor is it lost.
  */
 
-import { FaultError } from "@orgate/core/vocab";
+import { FaultError } from "@orgate/core/text";
 import { INTERRUPTED } from "./command.ts";
 
 const unsaid = (isLeft: boolean): FaultError =>

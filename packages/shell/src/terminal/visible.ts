@@ -4,7 +4,7 @@
  * V-1 control, hidden and bidirectional characters are shown escaped (`\u{202e}`), so that a terminal obeys nobody's text and what is read
  *    is what is there. Line feeds and tabs of a text in several lines stay.
  */
-import { escapeHidden, escapeHiddenLines } from "@orgate/core/vocab";
+import { escapeHidden, escapeHiddenLines } from "@orgate/core/text";
 
 export { shorten, textWidth } from "@orgate/protocol/text";
 

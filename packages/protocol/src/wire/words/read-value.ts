@@ -1,5 +1,6 @@
 /** Values as people type them, read alike on the command line and in the shell. */
-import { durationWords, type Json, readJson } from "@orgate/core/vocab";
+import { durationWords, readJson } from "@orgate/core/text";
+import type { Json } from "@orgate/core/vocab";
 
 /** `bad`: `hint` says how to write it. */
 export type ReadValue = Readonly<{ kind: "value"; value: number } | { kind: "bad"; hint: string }>;
