@@ -148,7 +148,7 @@ describe("protocol", () => {
     ).toEqual([]);
     for (const door of ["@orgate/core", "@orgate/core/journal", "@orgate/core/loop"])
       expect(objections(protocol("view/a.ts"), `import { a } from "${door}";`)).toEqual([
-        "protocol may import @orgate/core/vocab of ours only",
+        "protocol may import @orgate/core/vocab, @orgate/core/text of ours only",
       ]);
     expect(objections(protocol("wire/a.ts"), 'import "node:fs";')).toHaveLength(1);
     expect(objections(protocol("wire/a.ts"), 'import { a } from "../testing/index.ts";')).toHaveLength(1);
