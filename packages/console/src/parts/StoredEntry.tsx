@@ -7,7 +7,7 @@ import css from "./StoredEntry.module.css";
 import { exactTime } from "./time/time.ts";
 
 export function StoredEntry({ of }: Readonly<{ of: OperationOutput<"storedEntry"> }>) {
-  const { kind, at, previous, payloadHash, entryHash, payload, commit } = of;
+  const { kind, at, previous, payloadHash, entryHash, payload, seal } = of;
   return (
     <div className={css.stored}>
       <Facts
@@ -17,8 +17,12 @@ export function StoredEntry({ of }: Readonly<{ of: OperationOutput<"storedEntry"
           ["Hash", <Hash key="h" of={entryHash} />],
           ["Payload hash", <Hash key="p" of={payloadHash} />],
           ["Previous entry", <Hash key="b" of={previous} />],
-          ["Sealed in", `commit ${commit.number} of ${commit.writer}, key ${commit.key}`],
-          ["Commit hash", <Hash key="c" of={commit.hash} />],
+          ...(seal === null
+            ? ([["Sealed by", "no seal yet: it was written a moment ago, or right before a crash"]] as const)
+            : ([
+                ["Sealed by", `seal ${seal.number} of ${seal.writer}, key ${seal.key}${seal.recovered ? ", made after a crash" : ""}`],
+                ["Seal hash", <Hash key="c" of={seal.hash} />],
+              ] as const)),
         ]}
       />
       <h2>Payload</h2>

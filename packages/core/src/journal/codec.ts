@@ -31,7 +31,7 @@ import { UPCASTS, type Upcast, type Upcasts } from "./upcasts.ts";
 
 export { EVENT_KINDS } from "../vocab/index.ts";
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 export const BLOB_MIN = 16_384;
 
 export type StoredEntry = Readonly<{
@@ -48,20 +48,35 @@ export type StoredEntry = Readonly<{
   payload: string | null;
 }>;
 
-/** One transaction of one writer: signed once, chained per writer. */
-export type StoredCommit = Readonly<{
+/** What one writer added to one stream in one go: one row of a store. */
+export type StoredAppend = Readonly<{
+  stream: StreamId;
+  first: Seq;
+  count: number;
+  /** Who wrote it, and the number of the writer's seal that covers it, or will. */
+  writer: WriterId;
+  seal: number;
+  /** `entryHash` of its last entry. */
+  hash: Digest;
+  /** Its entries, a line each (`body.ts`). */
+  body: string;
+}>;
+
+/** A signed statement of one writer, chained per writer: how far it has written which streams, and how far it has seen others. */
+export type StoredSeal = Readonly<{
   writer: WriterId;
   number: number;
   at: Millis;
   previous: Digest;
-  /** `<stream>:<first seq>+<count>` joined by commas, in leaf order. */
-  ranges: string;
-  root: Digest;
-  hash: Digest;
   key: KeyId;
-  signature: string;
+  /** It covers what an earlier process under the writer's name had left unsealed when it died. */
+  recovered: boolean;
+  /** Marks of the streams it has written (`marksText`). */
+  wrote: string;
   /** How far its writer had seen others (`seen.ts`); empty when it does not say. */
   seen: string;
+  hash: Digest;
+  signature: string;
 }>;
 
 export type BlobRef = Readonly<{ address: string; sha256: Digest; chars: number }>;
@@ -149,64 +164,32 @@ export function entryHash(e: Omit<StoredEntry, "entryHash" | "salt" | "payload">
   return hash(`orgate-entry-1\n${e.previous}\n${e.stream}\n${e.seq}\n${e.at}\n${e.kind}\n${e.payloadHash}`);
 }
 
-/** The signed text: the commit's hash covers everything but itself and the signature. */
-export function commitHash(c: Omit<StoredCommit, "hash" | "signature">, hash: Hash): Digest {
-  const said = `${c.writer}\n${c.number}\n${c.at}\n${c.previous}\n${c.ranges}\n${c.root}\n${c.key}`;
-  return hash(c.seen === "" ? `orgate-commit-1\n${said}` : `orgate-commit-2\n${said}\n${c.seen}`);
+/** The seal's hash covers everything but itself and the signature. */
+export function sealHash(s: Omit<StoredSeal, "hash" | "signature">, hash: Hash): Digest {
+  const how = s.recovered ? "recovered" : "own";
+  return hash(`orgate-seal-2\n${s.writer}\n${s.number}\n${s.at}\n${s.previous}\n${s.key}\n${how}\n${s.wrote}\n${s.seen}`);
 }
-export const sealText = (hash: Digest): string => `orgate-seal-1\n${hash}`;
+export const signedText = (hash: Digest): string => `orgate-signed-2\n${hash}`;
 
-/** Root over entry hashes, split as in RFC 6962; an entry hash is its own leaf (the prefixes keep leaves and nodes apart). */
-export function merkleRoot(leaves: readonly Digest[], hash: Hash): Digest {
-  const [only] = leaves;
-  if (only === undefined) throw new RangeError("a commit has at least one entry");
-  if (leaves.length === 1) return only;
-  const k = split(leaves.length);
-  return node(merkleRoot(leaves.slice(0, k), hash), merkleRoot(leaves.slice(k), hash), hash);
-}
+/** One entry by its hash: a seal that names it covers every entry of the stream up to it. */
+export type Mark = Readonly<{ stream: StreamId; seq: Seq; hash: Digest }>;
 
-/** The sibling hashes from a leaf to the root, nearest first; `left` says on which side the sibling stands. */
-export type PathStep = Readonly<{ left: boolean; hash: Digest }>;
+/** `<stream>#<seq>:<hash>`, sorted, joined by commas. */
+export const marksText = (marks: readonly Mark[]): string =>
+  marks
+    .map((m) => `${m.stream}#${m.seq}:${m.hash}`)
+    .sort()
+    .join(",");
 
-/** The paths of all leaves, in order; each inner node is hashed once. */
-export function merklePaths(leaves: readonly Digest[], hash: Hash): readonly (readonly PathStep[])[] {
-  const paths: PathStep[][] = leaves.map(() => []);
-  const add = (from: number, to: number, step: PathStep) => {
-    for (let i = from; i < to; i += 1) paths[i]?.push(step);
-  };
-  const rootOf = (from: number, to: number): Digest => {
-    if (to - from === 1) return leaves[from] as Digest;
-    const middle = from + split(to - from);
-    const left = rootOf(from, middle);
-    const right = rootOf(middle, to);
-    add(from, middle, { left: false, hash: right });
-    add(middle, to, { left: true, hash: left });
-    return node(left, right, hash);
-  };
-  if (leaves.length > 0) rootOf(0, leaves.length);
-  return paths;
-}
-export function rootFromPath(leaf: Digest, path: readonly PathStep[], hash: Hash): Digest {
-  return path.reduce((at, step) => (step.left ? node(step.hash, at, hash) : node(at, step.hash, hash)), leaf);
-}
-
-const node = (left: Digest, right: Digest, hash: Hash): Digest => hash(`orgate-node-1\n${left}\n${right}`);
-function split(n: number): number {
-  let k = 1;
-  while (k * 2 < n) k *= 2;
-  return k;
-}
-
-export type Range = Readonly<{ stream: StreamId; first: Seq; count: number }>;
-export const rangesText = (ranges: readonly Range[]): string => ranges.map((r) => `${r.stream}:${r.first}+${r.count}`).join(",");
-export function parseRanges(text: string): readonly Range[] | null {
-  const ranges: Range[] = [];
+export function parseMarks(text: string): readonly Mark[] | null {
+  if (text === "") return [];
+  const marks: Mark[] = [];
   for (const part of text.split(",")) {
-    const m = /^([\w.-]+(?::[\w.-]+)?):([1-9]\d{0,14})\+([1-9]\d{0,14})$/.exec(part);
+    const m = /^([\w.-]{1,100}(?::[\w.-]{1,100})?)#([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(part);
     if (m === null) return null;
-    ranges.push({ stream: m[1] as StreamId, first: Number(m[2]) as Seq, count: Number(m[3]) });
+    marks.push({ stream: m[1] as StreamId, seq: Number(m[2]) as Seq, hash: m[3] as Digest });
   }
-  return ranges;
+  return marksText(marks) === text ? marks : null; // one text for one meaning
 }
 
 /** Names stand in texts that are hashed, between line feeds, commas and colons: none of these may be in them. */

@@ -1,4 +1,5 @@
 export * from "./access.ts";
+export * from "./body.ts";
 export * from "./breakers.ts";
 export * from "./claims.ts";
 export * from "./codec.ts";
@@ -15,13 +16,9 @@ export * from "./proof/seal.ts";
 export * from "./proof/seen.ts";
 export * from "./proof/trust.ts";
 export * from "./proof/unseal.ts";
-export {
-  MAX_VERIFY_PROBLEMS,
-  type Verification,
-  type Verify,
-  type VerifyProblem,
-  verify,
-} from "./proof/verify.ts";
+export type { VerifyProblem } from "./proof/seal-book.ts";
+export * from "./proof/sealing.ts";
+export { MAX_VERIFY_PROBLEMS, type Verification, type Verify, verify } from "./proof/verify.ts";
 export * from "./questions.ts";
 export * from "./read-pages.ts";
 export * from "./schedules.ts";

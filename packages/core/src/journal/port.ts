@@ -18,7 +18,7 @@ import type {
   TimedEvent,
   WriterId,
 } from "../vocab/index.ts";
-import type { StoredCommit, StoredEntry } from "./codec.ts";
+import type { StoredEntry, StoredSeal } from "./codec.ts";
 import type { Count, CountQuery, CountRead } from "./counts.ts";
 import type { ListedDeadLetter } from "./dead-letters.ts";
 import type { ApprovalPage, ListedApproval } from "./questions.ts";
@@ -120,7 +120,7 @@ export type Records = Readonly<{
   streams(): Iterable<StreamId>;
   entries(stream: StreamId): Iterable<StoredEntry>;
   writers(): Iterable<WriterId>;
-  commits(writer: WriterId): Iterable<StoredCommit>;
+  seals(writer: WriterId): Iterable<StoredSeal>;
   /** Null when it is missing. */
   blob(address: string): string | null;
 }>;

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import type { SealPorts, StoredEntry } from "../journal/index.ts";
-import { digest, keyId, writerId } from "../vocab/index.ts";
+import { digest, keyId, millis, seq, writerId } from "../vocab/index.ts";
 import { inboxContract } from "./inbox-contract.ts";
-import { journalContract, type MakeStore } from "./journal-contract.ts";
+import { journalContract, type MakeStore, opened as openedEvent, S1 } from "./journal-contract.ts";
 import { memoryDisk, openMemory } from "./memory-journal.ts";
 
 const hash = (text: string) => digest(createHash("sha256").update(text).digest("hex"));
@@ -44,3 +44,19 @@ const make: MakeStore = async () => {
 
 journalContract("memory", make, { test, expect });
 inboxContract("memory", make, { test, expect });
+
+test("J-29 what a process left unsealed when it died is sealed by the next one under its name, and marked", async () => {
+  const disk = memoryDisk();
+  const note = { at: millis(1), event: { kind: "note", from: "test", call: null, name: "n", value: 1 } } as const;
+  const [a, ports] = [openMemory(disk, portsOf("w1")), portsOf("w1")];
+  const hold = await a.journal.take(S1);
+  const append = { stream: S1, hold, consumes: [], unlessHalted: [] };
+  await a.journal.append({ ...append, after: seq(0), events: [{ at: millis(1), event: openedEvent("echo") }] });
+  await a.journal.append({ ...append, after: seq(1), events: [note, note] });
+  a.die();
+  expect(disk.seals.get(ports.writer)?.length).toBe(1);
+  const b = openMemory(disk, ports);
+  const seals = [...b.records.seals(ports.writer)];
+  expect(seals.map((s) => s.recovered)).toEqual([false, true]);
+  expect(seals.at(-1)?.wrote).toMatch(/^s_contract0001#3:/);
+});

@@ -14,11 +14,11 @@ import {
   computeDeadLetterChanges,
   decodePayload,
   EMPTY_STREAM,
-  FIRST_COMMIT,
   foldPendingApprovals,
   foldUnknowns,
   type Hold,
   isSameCall,
+  isSealedAtOnce,
   isUnknownOutcome,
   type Journal,
   type ListedApproval,
@@ -27,16 +27,18 @@ import {
   listNewlySeen,
   listOpeningClaims,
   listTrustedValueChanges,
+  makeSeal,
+  NO_SEAL,
   type OpenUnknown,
   type Records,
+  type SealMode,
   type SealPorts,
   type SeenPlace,
   type SessionPage,
   type SessionSummary,
-  type StoredCommit,
   type StoredEntry,
+  type StoredSeal,
   type StreamHead,
-  sealCommit,
   sealEntries,
   seenName,
   sumBuckets,
@@ -44,6 +46,7 @@ import {
   type TrustedValue,
   toBucket,
   toBucketSpan,
+  UnsealedMarks,
   unseal,
   unsealOne,
   withPendingApprovals,
@@ -80,7 +83,9 @@ export type InboxRow = { readonly id: IntentId; readonly session: SessionId; int
 export type MemoryDisk = Readonly<{
   entries: Map<StreamId, StoredEntry[]>;
   heads: Map<StreamId, StreamHead>;
-  commits: Map<WriterId, StoredCommit[]>;
+  seals: Map<WriterId, StoredSeal[]>;
+  /** Ends of streams that no seal of their writer covers yet. */
+  unsealed: Map<WriterId, UnsealedMarks>;
   blobs: Map<string, string>;
   sessions: Map<SessionId, SessionSummary>;
   externals: Map<string, SessionId>;
@@ -109,7 +114,8 @@ export function memoryDisk(): MemoryDisk {
   return {
     entries: new Map(),
     heads: new Map(),
-    commits: new Map(),
+    seals: new Map(),
+    unsealed: new Map(),
     blobs: new Map(),
     sessions: new Map(),
     externals: new Map(),
@@ -205,8 +211,8 @@ function seenOn(disk: MemoryDisk, writer: WriterId, fresh: readonly (readonly St
     const at = before === undefined ? disk.heads.get(name) : { seq: before.seq - 1, hash: before.previous };
     return at === undefined || at.seq === 0 ? [] : [{ kind: "stream", name, number: at.seq, hash: at.hash }];
   });
-  const writers = [...disk.commits].flatMap(([name, commits]): readonly SeenPlace[] => {
-    const last = commits.at(-1);
+  const writers = [...disk.seals].flatMap(([name, seals]): readonly SeenPlace[] => {
+    const last = seals.at(-1);
     return name === writer || last === undefined ? [] : [{ kind: "writer", name, number: last.number, hash: last.hash }];
   });
   return [...streams, ...writers];
@@ -215,12 +221,35 @@ function seenOn(disk: MemoryDisk, writer: WriterId, fresh: readonly (readonly St
 type Waiting = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 
 /** One process on the disk. Two that live at the same time need writers of their own. */
-export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis = () => millis(0)): MemoryStore {
+export function openMemory(
+  disk: MemoryDisk,
+  ports: SealPorts,
+  now: () => Millis = () => millis(0),
+  how: SealMode = "interval",
+): MemoryStore {
   const me = {};
   disk.alive.add(me);
   let stopped: Fault | null = null;
   let queue: Waiting[] = [];
   const said = new Map<string, Digest>();
+  const unsealed = disk.unsealed.get(ports.writer) ?? new UnsealedMarks();
+  disk.unsealed.set(ports.writer, unsealed);
+
+  function seal(fresh: readonly (readonly StoredEntry[])[], at: Millis, recovered: boolean): void {
+    const seals = disk.seals.get(ports.writer) ?? [];
+    const last = seals.at(-1) ?? NO_SEAL;
+    const says = listNewlySeen(seenOn(disk, ports.writer, fresh), said, last.number + 1);
+    seals.push(makeSeal(last, { at, wrote: unsealed.with(fresh), seen: says, recovered }, ports));
+    for (const one of says) said.set(seenName(one), one.hash);
+    disk.seals.set(ports.writer, seals);
+    unsealed.clear();
+  }
+  /** What is left to seal when a session is released, the journal is closed, or a process that died has left something. */
+  function sealRest(recovered: boolean): void {
+    if (unsealed.isEmpty) return;
+    seal([], unsealed.latest, recovered);
+  }
+  sealRest(true);
 
   const stop = (detail: string): void => {
     stopped ??= { kind: "journal-unwritable", detail };
@@ -242,11 +271,13 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       return;
     }
     const sealed: StoredEntry[][] = [];
+    let isDue = how === "each";
     const settle: (() => void)[] = [];
     for (const w of batch) {
       try {
         const [own, ...begun] = write(w.append);
         sealed.push(own, ...begun);
+        isDue ||= begun.length > 0 || isSealedAtOnce(w.append.stream, w.append.events);
         settle.push(() => {
           w.done(own[0]?.seq ?? seq(0));
           for (const { session } of w.append.tells ?? []) for (const at of [...disk.watchers]) if (at.session === session) at.arrived();
@@ -256,13 +287,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
       }
     }
     if (sealed.length > 0) {
-      const commits = disk.commits.get(ports.writer) ?? [];
       const at = sealed.reduce((latest, entries) => millis(Math.max(latest, entries.at(-1)?.at ?? 0)), millis(0)); // a stream's time never goes back
-      const last = commits.at(-1) ?? FIRST_COMMIT;
-      const says = listNewlySeen(seenOn(disk, ports.writer, sealed), said, last.number + 1);
-      commits.push(sealCommit(last, { at, appends: sealed, seen: says }, ports));
-      for (const one of says) said.set(seenName(one), one.hash);
-      disk.commits.set(ports.writer, commits);
+      if (isDue || unsealed.isDue(at)) seal(sealed, at, false);
+      else for (const entries of sealed) unsealed.add(entries, at);
     }
     for (const tell of settle) tell();
     if (disk.onlookers.size === 0) return;
@@ -431,7 +458,9 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     },
     async release(hold) {
       const row = disk.holds.get(hold.session);
-      if (row !== undefined && row.owner === me && row.epoch === hold.epoch) row.owner = null;
+      if (row === undefined || row.owner !== me || row.epoch !== hold.epoch) return;
+      if (stopped === null && unsealed.has(hold.session)) sealRest(false);
+      row.owner = null;
     },
     holds,
     session: async (session) => disk.sessions.get(session) ?? null,
@@ -479,6 +508,7 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
     },
     async close() {
       flush();
+      if (stopped === null) sealRest(false);
       stop("it is closed");
     },
   };
@@ -486,8 +516,8 @@ export function openMemory(disk: MemoryDisk, ports: SealPorts, now: () => Millis
   const records: Records = {
     streams: () => [...disk.entries.keys()].sort(),
     entries: (stream) => [...(disk.entries.get(stream) ?? [])],
-    writers: () => [...disk.commits.keys()].sort(),
-    commits: (writer) => [...(disk.commits.get(writer) ?? [])],
+    writers: () => [...disk.seals.keys()].sort(),
+    seals: (writer) => [...(disk.seals.get(writer) ?? [])],
     blob: (address) => disk.blobs.get(address) ?? null,
   };
 

@@ -5,7 +5,7 @@ import type { UnknownCause } from "./outcome.ts";
 export type Fault =
   // the journal
   | { readonly kind: "entry-bad"; readonly stream: StreamId; readonly seq: Seq; readonly detail: string }
-  | { readonly kind: "commit-bad"; readonly writer: string; readonly number: number; readonly detail: string }
+  | { readonly kind: "seal-bad"; readonly writer: string; readonly number: number; readonly detail: string }
   | { readonly kind: "entry-erased"; readonly stream: StreamId; readonly seq: Seq }
   | { readonly kind: "append-conflict"; readonly stream: StreamId; readonly expected: Seq; readonly found: Seq }
   | { readonly kind: "journal-unwritable"; readonly detail: string }
@@ -90,11 +90,13 @@ export class FaultError extends Error {
 /** Wrong input of a person or a program: what is wrong, and what to write instead. */
 export const usageFault = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });
 
-export const isFault = (error: unknown, kind?: Fault["kind"]): error is FaultError =>
+type FaultOf<K extends Fault["kind"]> = Extract<Fault, { kind: K }>;
+
+export const isFault = <K extends Fault["kind"] = Fault["kind"]>(error: unknown, kind?: K): error is FaultError & { readonly fault: FaultOf<K> } =>
   error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
 
 type FaultText = Readonly<{ message: string; hint: string }>;
-type FaultOf<K extends Fault["kind"]> = Extract<Fault, { kind: K }>;
+
 
 const line = (message: string, hint: string): FaultText => ({ message, hint });
 
@@ -104,9 +106,9 @@ const TEXTS: Readonly<{ [K in Fault["kind"]]: (f: FaultOf<K>) => FaultText }> = 
       `entry ${f.seq} of stream \`${f.stream}\` is bad: ${f.detail}`,
       "run `orgate journal verify`; restore the journal from a copy whose head you trust",
     ),
-  "commit-bad": (f) =>
+  "seal-bad": (f) =>
     line(
-      `commit ${f.number} of writer \`${f.writer}\` is bad: ${f.detail}`,
+      `seal ${f.number} of writer \`${f.writer}\` is bad: ${f.detail}`,
       "run `orgate journal verify`; restore the journal from a copy whose head you trust",
     ),
   "entry-erased": (f) =>

@@ -45,7 +45,7 @@ export type IntentForDriver = Readonly<{ session: SessionId; wish: IntentBody; a
 /** With these nothing is taken, however long anybody waits. */
 const JOURNAL_FAULTS: ReadonlySet<Fault["kind"]> = new Set([
   "entry-bad",
-  "commit-bad",
+  "seal-bad",
   "journal-doubted",
   "journal-unwritable",
   "journal-unreadable",

@@ -1,8 +1,21 @@
 /**
- * Appends of one process. J-1 all that is asked for in one turn of the event loop, or while a commit is being written, is one transaction and one sealed commit.
+ * Appends of one process. J-1 what is asked for in one turn of the event loop, or while a commit is being written, is one transaction, up to MOST_AT_ONCE.
+ * J-29 what is not sealed with its own transaction is sealed at the latest after SEAL_WITHIN_MS, before its session is released, and when the store is closed.
  * J-3 a commit that fails rejects every append that waits for it, and the store takes no further append: nothing is driven on an unwritten record.
  */
-import { type Append, type Hold, type Journal, type SealPorts, sealCommit } from "@orgate/core/journal";
+import {
+  type Append,
+  type Hold,
+  type Journal,
+  makeSeal,
+  SEAL_WITHIN_MS,
+  type SealMode,
+  type SealPorts,
+  type Seen,
+  type SessionSummary,
+  type StoredSeal,
+  UnsealedMarks,
+} from "@orgate/core/journal";
 import {
   type Digest,
   type Epoch,
@@ -19,21 +32,24 @@ import {
 } from "@orgate/core/vocab";
 import type { Inbox } from "./inbox.ts";
 import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
-import { Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
-import type { Owner, SealedAppend } from "./sqlite/append-writer.ts";
+import { Sealer, type SealedPart, type StreamPositions, sumMoves } from "./sealer.ts";
+import type { Owner } from "./sqlite/append-writer.ts";
 import type { Alarms } from "./sqlite/proof/alarms.ts";
 import type { Bonds } from "./sqlite/proof/bonds.ts";
-import type { Sums } from "./sqlite/proof/sums.ts";
+import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { HoldRow } from "./sqlite/rows.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
 
+type Waiter = Readonly<{ done: () => void; failed: (error: unknown) => void }>;
+type MadeSeal = Readonly<{ stored: StoredSeal; seen: readonly Seen[]; moves: Moves }>;
+const NO_MOVES: Moves = Object.freeze({ questions: 0n, unknowns: 0n });
 type WaitingAppend = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** One try at a commit: the appends that it holds, and those that must wait for the next one. */
 type SealedBatch = Readonly<{
   ahead: StreamPositions;
-  appends: readonly SealedAppend[];
-  /** Whose each of `appends` is. */
+  parts: readonly SealedPart[];
+  /** Whose each of `parts` is. */
   owners: readonly WaitingAppend[];
   firsts: ReadonlyMap<WaitingAppend, Seq>;
   later: readonly WaitingAppend[];
@@ -48,6 +64,7 @@ export type JournalParts = Readonly<{
   sums: Sums;
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
+  sealing: SealMode;
   inbox: Pick<Inbox, "watchChanges"> & Readonly<{ wake(session: SessionId): void }>;
   /** Throws unless this process's own lock is still the file that other processes look at. */
   confirm: () => void;
@@ -59,11 +76,21 @@ export function assertTrusted(alarms: Alarms): void {
   if (alarm !== undefined) throw new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail });
 }
 
+/** Appends per transaction: drivers that wait for it go on together, and everybody else waits that long for the event loop. */
+const MOST_AT_ONCE = 64;
+
 export class SqliteJournal {
   readonly #parts: JournalParts;
   readonly #held = new Map<SessionId, Epoch>();
   readonly #sealer: Sealer;
   readonly #onlookers = new Set<(stream: StreamId | null) => void>();
+  /** What this process has written and not sealed. */
+  readonly #unsealed = new UnsealedMarks();
+  /** Sessions whose rows in lists wait for the next seal. */
+  readonly #unlisted = new Map<SessionId, SessionSummary>();
+  readonly #sealWaiters: Waiter[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #isRecovered: boolean;
   #last: Readonly<{ number: number; hash: Digest }>;
   #tried: Digest | null = null;
   #stopped: Fault | null = null;
@@ -74,6 +101,8 @@ export class SqliteJournal {
     this.#parts = parts;
     this.#sealer = new Sealer({ ...parts, held: this.#held });
     this.#last = parts.reader.writerHead(parts.owner.writer);
+    this.#isRecovered = !parts.reader.hasUnsealed(parts.owner.writer);
+    if (!this.#isRecovered) this.#schedule();
   }
 
   /** Throws when nothing may be appended. */
@@ -107,7 +136,17 @@ export class SqliteJournal {
 
   async close(): Promise<void> {
     while (this.#busy || this.#queue.length > 0) await yieldToEventLoop();
+    if (this.#stopped === null && (!this.#unsealed.isEmpty || !this.#isRecovered)) await this.seal();
     this.#stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
+  }
+
+  /** Everything that was appended so far is sealed when this resolves. */
+  seal(): Promise<void> {
+    if (this.#unsealed.isEmpty && this.#isRecovered && !this.#busy && this.#queue.length === 0) return Promise.resolve();
+    return new Promise((done, failed) => {
+      this.#sealWaiters.push({ done, failed });
+      if (!this.#busy && this.#queue.length === 0) this.#schedule();
+    });
   }
 
   #enqueue(append: Append): Promise<Seq> {
@@ -122,44 +161,46 @@ export class SqliteJournal {
   }
 
   async #flush(): Promise<void> {
-    const batch = this.#queue;
-    this.#queue = [];
+    if (this.#busy) return;
+    const batch = this.#queue.splice(0, MOST_AT_ONCE);
+    const waiters = this.#queue.length === 0 ? this.#sealWaiters.splice(0) : [];
     this.#busy = true;
     try {
-      await this.#commit(batch);
+      if (!this.#isRecovered) await this.#recover();
+      await this.#commit(batch, waiters.length > 0);
+      for (const w of waiters) w.done();
     } catch (error) {
       this.#doubtOwnChain();
       const fault = error instanceof FaultError ? error.fault : ({ kind: "journal-unwritable", detail: errorMessage(error) } as const);
       // a damaged journal is an alarm, and nothing was written: once the alarm is over, appends go on
-      if (fault.kind !== "entry-bad" && fault.kind !== "commit-bad") this.#stopped ??= fault;
+      if (fault.kind !== "entry-bad" && fault.kind !== "seal-bad") this.#stopped ??= fault;
       // Appends that were settled already do not hear this: a promise settles once.
-      for (const w of [...batch, ...this.#queue.splice(0)]) w.failed(new FaultError(this.#stopped ?? fault, error));
+      for (const w of [...batch, ...this.#queue.splice(0), ...waiters]) w.failed(new FaultError(this.#stopped ?? fault, error));
     }
     this.#busy = false;
-    if (this.#queue.length > 0) this.#schedule();
+    if (this.#queue.length > 0 || this.#sealWaiters.length > 0) this.#schedule();
   }
 
   /** Seals and writes the batch. An append that the database refuses is rejected, and the others are sealed again without it. */
-  async #commit(batch: readonly WaitingAppend[]): Promise<void> {
-    const { writer, ports, owner, bonds, sums, confirm } = this.#parts;
-    for (let left = batch; left.length > 0; ) {
+  async #commit(batch: readonly WaitingAppend[], isForced: boolean): Promise<void> {
+    const { writer, owner, confirm } = this.#parts;
+    for (let left = batch; ; ) {
       const sealed = this.#sealBatch(left);
-      const { ahead, appends, owners, firsts, later } = sealed;
-      if (appends.length === 0) return;
-      const entries = appends.map((a) => a.entries);
-      const at = millis(entries.reduce((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), 0));
-      const moves = sumMoves(appends.map((a) => a.moves));
-      const seen = [...bonds.toSay(this.#last.number + 1), ...sums.toSay(this.#last.number + 1, moves)];
-      const commit = sealCommit(this.#last, { at, appends: entries, seen }, ports);
-      this.#tried = commit.hash;
-      const answer = writer.commit({ appends, commit, owner });
+      const { ahead, parts, owners, firsts, later } = sealed;
+      const isLast = later.length === 0;
+      if (parts.length === 0 && !(isForced && isLast && !this.#unsealed.isEmpty)) return;
+      const moves = sumMoves(parts.map((part) => part.moves));
+      const seal = this.#isSealDue(parts, isForced && isLast) ? this.#makeSeal(parts, moves) : null;
+      const lists = seal === null ? [] : [...this.#unlisted.values()].filter((s) => !ahead.has(s.session));
+      const touched = seal === null ? [] : parts.flatMap((part) => (part.summary === null || part.append.beside?.listed ? [] : [part.summary]));
+      const appends = parts.map((part) => part.append);
+      const answer = writer.commit({ appends, number: this.#last.number + 1, seal: seal?.stored ?? null, lists: [...lists, ...touched], owner });
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
         confirm();
-        this.#last = { number: commit.number, hash: commit.hash };
-        bonds.said(seen);
-        sums.said(moves);
+        this.#noteWritten(parts, seal);
         this.#settle(sealed);
+        if (isLast) return;
         left = later;
         continue;
       }
@@ -170,9 +211,63 @@ export class SqliteJournal {
     }
   }
 
+  #isSealDue(parts: readonly SealedPart[], isForced: boolean): boolean {
+    const { sealing } = this.#parts;
+    return isForced || sealing === "each" || parts.some((part) => part.isSealedAtOnce) || this.#unsealed.isDue(millis(Date.now()));
+  }
+
+  /** The seal over everything that is unsealed and these appends. */
+  #makeSeal(parts: readonly SealedPart[], moves: Moves, recovered = false): MadeSeal {
+    const { bonds, sums, ports } = this.#parts;
+    const number = this.#last.number + 1;
+    const entries = parts.map((part) => part.entries);
+    const at = millis(entries.reduce<number>((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), this.#unsealed.latest));
+    const seen = [...bonds.toSay(number), ...sums.toSay(number, moves)];
+    const stored = makeSeal(this.#last, { at, wrote: this.#unsealed.with(entries), seen, recovered }, ports);
+    this.#tried = stored.hash;
+    return { stored, seen, moves };
+  }
+
+  /** The transaction is durable: what it sealed is sealed, the rest waits for the next seal. */
+  #noteWritten(parts: readonly SealedPart[], seal: MadeSeal | null): void {
+    const { bonds, sums } = this.#parts;
+    if (seal === null) {
+      for (const { entries, summary } of parts) {
+        this.#unsealed.add(entries, millis(Date.now()));
+        if (summary !== null) this.#unlisted.set(summary.session, summary);
+      }
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null;
+        void this.seal().catch(() => {}); // whoever appends next hears of it
+      }, SEAL_WITHIN_MS);
+      return;
+    }
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#unsealed.clear();
+    this.#unlisted.clear();
+    this.#last = { number: seal.stored.number, hash: seal.stored.hash };
+    bonds.said(seal.seen);
+    sums.said(seal.moves);
+  }
+
+  /** Seals what the process before this one, under the same name, had left unsealed when it died; each append is proved to be the project's own first. */
+  async #recover(): Promise<void> {
+    const { reader, writer, owner } = this.#parts;
+    for (const append of reader.unsealedBy(owner.writer)) {
+      reader.seals.proveAppend(append);
+      this.#unsealed.add(reader.entriesOf(append), millis(Date.now()));
+    }
+    const seal = this.#makeSeal([], NO_MOVES, true);
+    const answer = writer.commit({ appends: [], number: seal.stored.number, seal: seal.stored, lists: [], owner });
+    await answer;
+    this.#noteWritten([], seal);
+    this.#isRecovered = true;
+  }
+
   #sealBatch(batch: readonly WaitingAppend[]): SealedBatch {
     const ahead: StreamPositions = new Map();
-    const appends: SealedAppend[] = [];
+    const parts: SealedPart[] = [];
     const owners: WaitingAppend[] = [];
     const firsts = new Map<WaitingAppend, Seq>();
     const later: WaitingAppend[] = [];
@@ -183,35 +278,35 @@ export class SqliteJournal {
           later.push(w);
           continue;
         }
-        appends.push(...sealed);
+        parts.push(...sealed);
         owners.push(...sealed.map(() => w));
-        firsts.set(w, sealed[0]?.entries[0]?.seq ?? seq(0));
+        firsts.set(w, sealed[0]?.append.row.first ?? seq(0));
       } catch (error) {
         if (isFault(error, "journal-unreadable")) throw error; // not this append's fault: nothing can be chained to entries that cannot be read
         w.failed(error);
       }
     }
-    return { ahead, appends, owners, firsts, later };
+    return { ahead, parts, owners, firsts, later };
   }
 
   /** The commit is durable: everybody who waits for it or watches hears of it. */
-  #settle({ ahead, appends, firsts }: SealedBatch): void {
-    this.#parts.reader.seals.vouch(appends.flatMap((a) => a.entries.map((e) => e.entryHash)));
+  #settle({ ahead, parts, firsts }: SealedBatch): void {
+    this.#parts.reader.seals.vouch(parts.map((part) => part.append.row.hash));
     this.#sealer.settle(
       ahead,
-      appends.flatMap(({ forgets }) => forgets),
+      parts.flatMap((part) => part.append.beside?.forgets ?? []),
     );
     for (const [w, first] of firsts) w.done(first);
-    for (const { tells } of appends) for (const { session } of tells) this.#parts.inbox.wake(session);
+    for (const { append } of parts) for (const { session } of append.beside?.tells ?? []) this.#parts.inbox.wake(session);
     for (const stream of ahead.keys()) for (const look of [...this.#onlookers]) look(stream);
   }
 
-  /** Raises an alarm when this writer's next commit exists already and is not the one that this process sealed. */
+  /** Raises an alarm when this writer's next seal exists already and is not the one that this process made. */
   #doubtOwnChain(): void {
     const { reader, owner, alarms } = this.#parts;
     const found = orNull(() => reader.writerHead(owner.writer));
     if (found === null || found.hash === this.#last.hash || found.hash === this.#tried) return;
-    alarms.raise(`commit ${found.number} of writer \`${owner.writer}\``, "it was written under this writer's name by somebody else");
+    alarms.raise(`seal ${found.number} of writer \`${owner.writer}\``, "it was written under this writer's name by somebody else");
   }
 
   async #take(session: SessionId): Promise<Hold> {
@@ -231,6 +326,7 @@ export class SqliteJournal {
 
   async #release(hold: Hold): Promise<void> {
     if (this.#held.get(hold.session) !== hold.epoch) return;
+    if (this.#stopped === null && this.#unsealed.has(hold.session)) await this.seal();
     this.#held.delete(hold.session);
     this.#sealer.drop(hold.session);
     await this.#parts.writer.release(hold.session, hold.epoch, this.#parts.owner);

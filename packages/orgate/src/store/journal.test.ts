@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { commitHash, entryHash, headText, merkleRoot, parseHead, type StoredCommit } from "@orgate/core/journal";
+import { entryHash, headText, parseHead } from "@orgate/core/journal";
 import {
   answered,
   asked,
@@ -36,6 +36,7 @@ import {
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
+import { editDatabase, editEntry, removeEntry } from "./fixtures/tamper.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal.ts";
 import { QUESTIONS_SQL } from "./sqlite/approval-requests.ts";
 import { DEAD_LETTERS_SQL } from "./sqlite/dead-letters.ts";
@@ -60,12 +61,7 @@ afterEach(async () => {
   for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true });
 });
 
-/** Behind the store's back, as a tamperer or a failing disk would. */
-function edit(directory: string, change: (db: DatabaseSync) => void): void {
-  const db = new DatabaseSync(join(directory, "journal.db"), { timeout: 5_000 });
-  change(db);
-  db.close();
-}
+const edit = editDatabase;
 
 const storesOn =
   (thread: "main" | "worker"): MakeStore =>
@@ -81,8 +77,12 @@ const storesOn =
       },
       fill: async () => undefined, // 400 pages are 1.6 MB; the suite's next append is 3.2 MB
       spoil: async (stream, at) =>
-        edit(directory, (db) => db.prepare("UPDATE entries SET payload = payload || ' ' WHERE stream = ? AND seq = ?").run(stream, at)),
-      remove: async (stream, at) => edit(directory, (db) => db.prepare("DELETE FROM entries WHERE stream = ? AND seq = ?").run(stream, at)),
+        edit(directory, (db) =>
+          editEntry(db, stream, at, (entry) => {
+            entry.payload += " ";
+          }),
+        ),
+      remove: async (stream, at) => edit(directory, (db) => removeEntry(db, stream, at)),
       async spoilBlobs() {
         edit(directory, (db) => db.exec("UPDATE blobs SET text = '!' || substr(text, 2) WHERE text IS NOT NULL"));
         for (const name of readdirSync(join(directory, "blobs"))) {

@@ -8,8 +8,9 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Head, Journal, OpenUnknowns, Records, SealPorts, Trust } from "@orgate/core/journal";
+import type { Head, Journal, OpenUnknowns, Records, SealMode, SealPorts, Trust } from "@orgate/core/journal";
 import {
+  type Digest,
   errorMessage,
   FaultError,
   type KeyId,
@@ -31,10 +32,11 @@ import { guardFiles } from "./sqlite/files.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, openBonds } from "./sqlite/proof/bonds.ts";
 import { findWrongTables } from "./sqlite/proof/compare.ts";
-import { openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
+import { appendMacs, findForgedRows, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
+import { findWrongPlaces } from "./sqlite/places.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader, type Tally } from "./sqlite/reader.ts";
-import type { HoldRow, StoredPlace } from "./sqlite/rows.ts";
+import { type HoldRow, JournalRows, type StoredPlace } from "./sqlite/rows.ts";
 import { databasePaths, findStrangeSchema, openDatabase, type Synchronous, withWriteFaults } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
@@ -52,6 +54,8 @@ export type StoreOptions = Readonly<{
   trust: (records: Records) => Trust;
   thread?: "main" | "worker";
   synchronous?: Synchronous;
+  /** `each`: every transaction is sealed by itself. */
+  sealing?: SealMode;
   /** The database grows to at most this many pages of 4 KiB. */
   maxPages?: number;
 }>;
@@ -63,7 +67,7 @@ export type ReadStore = Readonly<{
   records: Records;
   /** Alarms that any process raised while it used the journal. While one stands, nothing is appended. */
   alarms: Alarms;
-  /** The last commit of each writer: what `verify --head` compares. */
+  /** The last seal of each writer: what `verify --head` compares. */
   head(): Head;
   /** Rows beside the entries that are not what the entries make of them: `row KEY of table NAME`, `counter NAME`, `set NAME`. Empty when all is well. */
   wrongRows(now: number): readonly string[];
@@ -77,19 +81,21 @@ export type ReadStore = Readonly<{
 export type Store = Omit<ReadStore, "journal"> &
   Readonly<{
     journal: Journal;
-    /** `isNew`: nobody has written under this name yet, so its key wants certifying before the first commit of anything else. */
+    /** `isNew`: nobody has written under this name yet, so its key wants certifying before the first seal of anything else. */
     slot: Readonly<{ writer: WriterId; incarnation: number; isNew: boolean }>;
     /** Open unknowns of all sessions. */
     unknowns(page: UnknownPage): readonly ListedUnknown[];
     unknownsOf(session: SessionId): OpenUnknowns;
     /** How many sessions each agent has in each state. */
     tally(): readonly Tally[];
-    /** One entry as it is stored, with its commit. */
+    /** One entry as it is stored, with its seal. */
     stored(stream: StreamId, place: Seq): StoredPlace | null;
     /** Rejects unless the journal takes writes, as far as is known without writing to it. */
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
+    /** Everything that was appended so far is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
+    seal(): Promise<void>;
   }>;
 export type { Holder } from "./holders.ts";
 export type { Erased } from "./sqlite/writer.ts";
@@ -113,7 +119,8 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const alarms = openAlarms(directory, trust === null ? null : blobKey);
   raiseStrange(db, alarms);
-  const seals = (records: Records) => (trust === null ? UNPROVED : openSeals({ db, trust, records, alarms, hash: sha256 }));
+  const macOf = blobKey === null ? null : appendMacs(blobKey);
+  const seals = (rows: JournalRows) => (trust === null ? UNPROVED : openSeals({ rows, trust, alarms, hash: sha256, macOf }));
   const reader = openReader(db, places, { seals, key: trust === null ? null : blobKey });
   const writer = openWriter(db, places, null);
   const inbox = openInbox(db, places.database, writer, () => assertTrusted(alarms));
@@ -123,7 +130,7 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
     records: reader.records,
     alarms,
     head: () => headOf(reader),
-    wrongRows: (now) => wrongRows(db, reader, now),
+    wrongRows: (now) => wrongRows(db, reader, { now, macOf }),
     holder: (session) => findHolder(session, { owner: null, reader, slots: places.writers }),
     holders: (sessions) => findHolders(sessions, { owner: null, reader, slots: places.writers }),
     async close() {
@@ -142,7 +149,8 @@ export function openStore(options: StoreOptions): Store {
   try {
     const alarms = openAlarms(directory, options.blobKey);
     raiseStrange(db, alarms);
-    const seals = (records: Records) => openSeals({ db, trust: options.trust, records, alarms, hash: sha256 });
+    const macOf = appendMacs(options.blobKey);
+    const seals = (rows: JournalRows) => openSeals({ rows, trust: options.trust, alarms, hash: sha256, macOf });
     const reader = openReader(db, places, { seals, key: options.blobKey });
     const owner: Owner = { writer: taken.writer, incarnation: withWriteFaults(() => nextIncarnation(db, taken.writer)), pid: process.pid };
     const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? missingKey() };
@@ -151,7 +159,7 @@ export function openStore(options: StoreOptions): Store {
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
     const confirm = guardFiles([taken.file]).check;
     const inbox = openInbox(db, places.database, writer, () => assertTrusted(alarms));
-    const { bonds, sums } = openProofs({ db, reader, alarms, owner: owner.writer, blobKey: options.blobKey });
+    const { bonds, sums } = openProofs({ db, rows: new JournalRows(db, places), reader, alarms, owner: owner.writer, blobKey: options.blobKey });
     const journal = new SqliteJournal({
       reader,
       writer,
@@ -162,6 +170,7 @@ export function openStore(options: StoreOptions): Store {
       sums,
       isAlive,
       blobKey: options.blobKey,
+      sealing: options.sealing ?? "interval",
       inbox,
       confirm,
     });
@@ -179,7 +188,7 @@ export function openStore(options: StoreOptions): Store {
       records: reader.records,
       alarms,
       head: () => headOf(reader),
-      wrongRows: (now) => wrongRows(db, reader, now),
+      wrongRows: (now) => wrongRows(db, reader, { now, macOf }),
       holder: (session) => findHolder(session, { owner, reader, slots: places.writers }),
       holders: (sessions) => findHolders(sessions, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
@@ -192,6 +201,7 @@ export function openStore(options: StoreOptions): Store {
         await writer.probe();
         await probeDisk(directory);
       },
+      seal: () => journal.seal(),
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
       close: () => (closing ??= close()),
     };
@@ -222,12 +232,12 @@ function raiseStrange(db: DatabaseSync, alarms: Alarms): void {
   for (const { what, detail } of findStrangeSchema(db)) alarms.raise(what, detail);
 }
 
-type ProofParts = Readonly<{ db: DatabaseSync; reader: SqliteReader; alarms: Alarms; owner: WriterId; blobKey: string | Uint8Array }>;
+type ProofParts = Readonly<{ db: DatabaseSync; rows: JournalRows; reader: SqliteReader; alarms: Alarms; owner: WriterId; blobKey: string | Uint8Array }>;
 
 /** Opens what binds streams and tables to the seals, and checks it. */
-function openProofs({ db, reader, alarms, owner, blobKey }: ProofParts): Readonly<{ bonds: Bonds; sums: Sums }> {
+function openProofs({ db, rows, reader, alarms, owner, blobKey }: ProofParts): Readonly<{ bonds: Bonds; sums: Sums }> {
   return orDoubted(alarms.standing().length > 0 ? alarms : null, () => {
-    const bonds = openBonds({ db, owner, trust: reader.seals.trust(), alarms, seals: reader.seals, hash: sha256 });
+    const bonds = openBonds({ db, rows, owner, trust: reader.seals.trust(), alarms, seals: reader.seals, hash: sha256 });
     const sums = openSums({
       ...{ db, owner, key: blobKey, alarms },
       sealed: reader.sealedSums,
@@ -249,12 +259,16 @@ function orDoubted<T>(standing: Alarms | null, open: () => T): T {
   }
 }
 
+type RowChecks = Readonly<{ now: number; macOf: ((hash: Digest) => string) | null }>;
+
 /** One moment of the database: writes meanwhile are not seen. */
-function wrongRows(db: DatabaseSync, { records }: SqliteReader, now: number): readonly string[] {
+function wrongRows(db: DatabaseSync, { records }: SqliteReader, { now, macOf }: RowChecks): readonly string[] {
   db.exec("BEGIN");
   try {
     return [
       ...findWrongTables(db, records),
+      ...findWrongPlaces(db),
+      ...(macOf === null ? [] : findForgedRows(db, macOf)),
       ...findWrongCounts(db, records, now).map((name) => `counter ${name}`),
       ...findWrongTrustedSets(db, records).map((set) => `set ${set}`),
     ];

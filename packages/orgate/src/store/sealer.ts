@@ -5,10 +5,10 @@ import {
   type BlobRef,
   computeDeadLetterChanges,
   computeUnknownChanges,
-  EMPTY_STREAM,
   foldPendingApprovals,
   foldUnknowns,
   isDeadLetter,
+  isSealedAtOnce,
   isUnknownOutcome,
   listTrustedValueChanges,
   NO_OPEN_UNKNOWNS,
@@ -16,23 +16,68 @@ import {
   type OpenUnknowns,
   type SealPorts,
   type SessionSummary,
+  type StoredEntry,
   type StreamHead,
   sealEntries,
   summariseSealed,
+  toBody,
   type PendingApprovals as WaitingQuestions,
   withPendingApprovals,
 } from "@orgate/core/journal";
-import { type Epoch, epoch, FaultError, isSessionStream, type SessionId, type StreamId, seq, toCanonicalJson } from "@orgate/core/vocab";
+import { type Digest, type Epoch, epoch, FaultError, isSessionStream, type SessionId, type StreamId, seq, toCanonicalJson } from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
-import type { SealedAppend } from "./sqlite/append-writer.ts";
+import type { RowsBeside, SealedAppend } from "./sqlite/append-writer.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
 import { collectClaims } from "./sqlite/claims.ts";
 import { type ApprovalMacs, NO_QUESTION_ROWS, questionMacs } from "./sqlite/proof/approval-proof.ts";
 import { GONE } from "./sqlite/proof/bonds.ts";
+import { appendMacs } from "./sqlite/proof/seals.ts";
 import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 
 const NO_CHANGES = { gone: [], put: [] } as const;
+const NO_MOVES: Moves = Object.freeze({ questions: 0n, unknowns: 0n });
+
+/** One append as it is written, and what its commit must know of it. */
+export type SealedPart = Readonly<{
+  append: SealedAppend;
+  entries: readonly StoredEntry[];
+  /** By how much it moves the sums over the tables of requests and unknowns (`sums.ts`). */
+  moves: Moves;
+  isSealedAtOnce: boolean;
+  /** Null for a stream that is not a session's. */
+  summary: SessionSummary | null;
+}>;
+type ListRows = Pick<RowsBeside, "listed" | "deadLetters">;
+type Followed = Readonly<{ stream: StreamId; events: Append["events"]; entries: readonly StoredEntry[]; end: StoredEntry }>;
+
+const besideOf = (append: Append, blobs: readonly NewBlob[]): Omit<RowsBeside, "questions" | "unknowns" | "forgets" | keyof ListRows> => ({
+  ...{ blobs, consumes: append.consumes, tells: [], counts: append.counts ?? null },
+  halts: haltsIn(append.events),
+  claims: collectClaims(append.events),
+  known: append.events.flatMap(({ event }) => listTrustedValueChanges(event)),
+});
+
+/** True when an append concerns no table but its own. */
+function isNothing(b: RowsBeside): boolean {
+  const lists = [b.blobs, b.consumes, b.tells, b.halts, b.claims.opens, b.claims.uses, b.claims.revokes, b.known, b.forgets];
+  const changes = [b.questions, b.unknowns, b.deadLetters];
+  return (
+    b.counts === null &&
+    b.listed === null &&
+    lists.every((list) => list.length === 0) &&
+    changes.every(({ gone, put }) => gone.length + put.length === 0)
+  );
+}
+
+function withTells(part: SealedPart, tells: NonNullable<Append["tells"]>): SealedPart {
+  const rows = tells.map((intent) => ({ id: intent.id, session: intent.session, intent: toCanonicalJson(intent) }));
+  return { ...part, append: { ...part.append, beside: { ...(part.append.beside ?? NOTHING), tells: rows } } };
+}
+const NOTHING: RowsBeside = Object.freeze({
+  ...{ blobs: [], consumes: [], tells: [], halts: [], claims: { opens: [], uses: [], revokes: [] }, counts: null, known: [], listed: null },
+  ...{ questions: NO_QUESTION_ROWS, unknowns: NO_CHANGES, forgets: [], deadLetters: NO_CHANGES },
+});
 
 export const sumMoves = (all: readonly Moves[]): Moves =>
   all.reduce((sum, one) => ({ questions: sum.questions + one.questions, unknowns: sum.unknowns + one.unknowns }), {
@@ -60,6 +105,7 @@ export class Sealer {
   readonly #blobKey: string | Uint8Array;
   readonly #held: ReadonlyMap<SessionId, Epoch>;
   readonly #macs: ApprovalMacs;
+  readonly #macOf: (hash: Digest) => string;
   readonly #met: HeadsMet;
   readonly #known = new Map<StreamId, StreamPosition>();
 
@@ -70,13 +116,14 @@ export class Sealer {
     this.#blobKey = blobKey;
     this.#held = held;
     this.#macs = questionMacs(blobKey);
+    this.#macOf = appendMacs(blobKey);
     this.#met = new HeadsMet(reader);
   }
 
   load(stream: StreamId): StreamPosition {
-    const head = this.#reader.stream(stream)?.head ?? EMPTY_STREAM;
+    const head = this.#reader.head(stream);
     this.#met.check(stream, head);
-    if (head.seq > 0) this.#reader.seals.prove({ stream, seq: head.seq, entryHash: head.hash }); // nothing is chained to an entry without a seal
+    if (head.seq > 0) this.#reader.seals.prove({ stream, seq: head.seq, hash: head.hash }); // nothing is chained to an entry that is not proved
     const fresh: StreamPosition = isSessionStream(stream)
       ? {
           head,
@@ -91,7 +138,7 @@ export class Sealer {
   }
 
   /** An append and the sessions that begin with it: written together or not at all. */
-  seal(append: Append, ahead: StreamPositions): readonly SealedAppend[] | "later" {
+  seal(append: Append, ahead: StreamPositions): readonly SealedPart[] | "later" {
     const { tells = [], opens = [], unlessHalted } = append;
     const before = new Map(ahead);
     const own = this.#sealStream({ ...append, begins: false }, ahead);
@@ -103,10 +150,7 @@ export class Sealer {
         if (sealed === "later") throw new FaultError({ kind: "append-conflict", stream: session, expected: seq(0), found: seq(0) });
         return sealed;
       });
-      return [
-        { ...own, tells: tells.map((intent) => ({ id: intent.id, session: intent.session, intent: toCanonicalJson(intent) })) },
-        ...begun,
-      ];
+      return [tells.length === 0 ? own : withTells(own, tells), ...begun];
     } catch (error) {
       ahead.clear(); // nothing of it is written: later appends of the batch must not see it
       for (const [stream, position] of before) ahead.set(stream, position);
@@ -115,8 +159,8 @@ export class Sealer {
   }
 
   /** `ahead`: streams as the earlier appends of this batch will leave them. "later": it depends on what they write, so it waits for the next commit. */
-  #sealStream(append: Append & { readonly begins: boolean }, ahead: StreamPositions): SealedAppend | "later" {
-    const { stream, after, hold, events, consumes, unlessHalted, begins } = append;
+  #sealStream(append: Append & { readonly begins: boolean }, ahead: StreamPositions): SealedPart | "later" {
+    const { stream, after, hold, events, unlessHalted, begins } = append;
     // the transaction checks this again; an early refusal spares the rest of the batch a second sealing
     const moved = append.counts?.unless.find((read) => this.#reader.counted({ ...read, hour: read.day }).day !== read.seen);
     if (moved !== undefined) throw new FaultError({ kind: "counters-moved", counter: moved.name });
@@ -126,11 +170,12 @@ export class Sealer {
     const forgets = events.flatMap(({ event: e }) => (e.kind === "content.erased" && isSessionStream(e.stream) ? [e.stream] : []));
     if (forgets.some((one) => ahead.has(one))) return "later"; // it removes rows that earlier appends of the batch leave
     if (ahead.has(stream) && events.some(({ event }) => isUnknownOutcome(event) || isDeadLetter(event))) return "later"; // it reads back what earlier appends of the batch write
-    let { head, summary, questions, unknowns } = ahead.get(stream) ?? this.#known.get(stream) ?? this.load(stream);
-    if (head.seq !== after) {
+    let before = ahead.get(stream) ?? this.#known.get(stream) ?? this.load(stream);
+    if (before.head.seq !== after) {
       if (ahead.has(stream)) return "later"; // whether it conflicts is known once the earlier appends are written or refused
-      ({ head, summary, questions, unknowns } = this.load(stream)); // another process may have written meanwhile
+      before = this.load(stream); // another process may have written meanwhile
     }
+    const { head } = before;
     if (head.seq !== after) throw new FaultError({ kind: "append-conflict", stream, expected: after, found: head.seq });
     const blobs: NewBlob[] = [];
     const entries = sealEntries({ stream, head }, events, this.#ports, (text): BlobRef => {
@@ -138,42 +183,57 @@ export class Sealer {
       blobs.push({ address, text });
       return { address, sha256: sha256(text), chars: text.length };
     });
-    const end = entries.at(-1);
-    if (end === undefined) throw new RangeError("an append has at least one event");
-    const line = isSession ? summariseSealed(summary, entries, events) : null;
+    const [first, end] = [entries[0], entries.at(-1)];
+    if (first === undefined || end === undefined) throw new RangeError("an append has at least one event");
+    const { position, rows } = this.#followSession(before, { stream, events, entries, end });
+    ahead.set(stream, position);
+    const { moves, ...changed } = this.#changesBeside(before, position, forgets);
+    const beside = { ...besideOf(append, blobs), ...rows, ...changed, forgets };
+    return {
+      append: {
+        ...{ stream, head, begins, unlessHalted },
+        epoch: isSession && hold !== null ? hold.epoch : null,
+        row: { first: first.seq, count: entries.length, hash: end.entryHash, mac: this.#macOf(end.entryHash), body: toBody(entries), at: end.at },
+        beside: isNothing(beside) ? null : beside,
+      },
+      entries,
+      moves,
+      isSealedAtOnce: begins || moves.questions !== 0n || moves.unknowns !== 0n || isSealedAtOnce(stream, events),
+      summary: position.summary,
+    };
+  }
+
+  /** Where the append leaves its stream; of a session, what lists and queues say of it then. */
+  #followSession(before: StreamPosition, { stream, events, entries, end }: Followed): Readonly<{ position: StreamPosition; rows: ListRows }> {
+    const head = { seq: end.seq, hash: end.entryHash, at: end.at };
+    const line = isSessionStream(stream) ? summariseSealed(before.summary, entries, events) : null;
+    if (line === null)
+      return {
+        position: { head, summary: null, questions: NO_PENDING_APPROVALS, unknowns: NO_OPEN_UNKNOWNS },
+        rows: { listed: null, deadLetters: NO_CHANGES },
+      };
     const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? end.at, event }));
-    const waiting = line === null ? NO_PENDING_APPROVALS : foldPendingApprovals(questions, line.session, line.agent, sealed);
-    const open = line === null ? NO_OPEN_UNKNOWNS : foldUnknowns(unknowns, line.session, sealed, () => this.#reader.newestFirst(stream));
-    const value = line === null ? null : withPendingApprovals(line, waiting.size);
-    ahead.set(stream, { head: { seq: end.seq, hash: end.entryHash, at: end.at }, summary: value, questions: waiting, unknowns: open });
-    const listed = value !== null && (summary === null || summary.state !== value.state || summary.agent !== value.agent);
-    const under = isSession && hold !== null ? hold.epoch : null;
-    const asked = this.#macs.change(questions, waiting);
+    const questions = foldPendingApprovals(before.questions, line.session, line.agent, sealed);
+    const unknowns = foldUnknowns(before.unknowns, line.session, sealed, () => this.#reader.newestFirst(stream));
+    const summary = withPendingApprovals(line, questions.size);
+    const isListed = before.summary === null || before.summary.state !== summary.state || before.summary.agent !== summary.agent;
+    const deadLetters = computeDeadLetterChanges(line.session, line.agent, sealed, () => this.#reader.newestFirst(stream));
+    return { position: { head, summary, questions, unknowns }, rows: { listed: isListed ? summary : null, deadLetters } };
+  }
+
+  /** Rows of open requests and unknowns, and by how much they move the sums over their tables. */
+  #changesBeside(before: StreamPosition, after: StreamPosition, forgets: readonly SessionId[]) {
+    if (before.questions === after.questions && before.unknowns === after.unknowns && forgets.length === 0)
+      return { questions: NO_QUESTION_ROWS, unknowns: NO_CHANGES, moves: NO_MOVES };
+    const asked = this.#macs.change(before.questions, after.questions);
     const forgotten = forgets.map((one) => ({
       questions: this.#macs.change(this.#reader.questions.ofSession(one), NO_PENDING_APPROVALS).moves,
       unknowns: this.#sums.delta(this.#reader.unknowns.ofSession(one), NO_OPEN_UNKNOWNS),
     }));
     return {
-      stream,
-      head,
-      epoch: under,
-      begins,
-      entries,
-      blobs,
-      consumes,
-      tells: [],
-      unlessHalted,
-      halts: haltsIn(events),
-      claims: collectClaims(events),
-      counts: append.counts ?? null,
-      known: events.flatMap(({ event }) => listTrustedValueChanges(event)),
-      summary: value === null ? null : { value, listed },
-      questions: line === null ? NO_QUESTION_ROWS : asked.rows,
-      unknowns: computeUnknownChanges(unknowns, open),
-      moves: sumMoves([{ questions: asked.moves, unknowns: this.#sums.delta(unknowns, open) }, ...forgotten]),
-      forgets,
-      deadLetters:
-        line === null ? NO_CHANGES : computeDeadLetterChanges(line.session, line.agent, sealed, () => this.#reader.newestFirst(stream)),
+      questions: asked.rows,
+      unknowns: computeUnknownChanges(before.unknowns, after.unknowns),
+      moves: sumMoves([{ questions: asked.moves, unknowns: this.#sums.delta(before.unknowns, after.unknowns) }, ...forgotten]),
     };
   }
 
@@ -222,7 +282,7 @@ class HeadsMet {
 }
 
 /** Halts that these events set or lift; the writer stores them in the transaction that writes the events. */
-const haltsIn = (events: Append["events"]): SealedAppend["halts"] =>
+const haltsIn = (events: Append["events"]): RowsBeside["halts"] =>
   events.flatMap(({ event: e }) =>
     e.kind === "work.halted" || e.kind === "work.resumed" ? [{ scope: e.scope, on: e.kind === "work.halted" }] : [],
   );

@@ -9,9 +9,11 @@ export type Verified = Readonly<{
   ok: boolean;
   streams: number;
   entries: number;
-  commits: number;
+  seals: number;
   writers: number;
   erased: number;
+  /** Entries that no seal covers yet. */
+  unsealed: number;
   head: string;
   /** Sets of policies that sessions name and whose texts were never stored. */
   textless: number;
@@ -49,11 +51,11 @@ async function look(directory: string, tell: (told: Told) => void): Promise<Veri
       progress: (entries) => tell({ kind: "progress", entries, of }),
       torn: null,
     });
-    const { streams, entries, commits, writers, erased } = found.counts;
+    const { streams, entries, seals, writers, erased, unsealed } = found.counts;
     const rows = found.firstBad === null ? store.wrongRows(Date.now()).map((name) => `${name}: it is not what the entries make of it`) : [];
     const problems = [...found.problems.map((problem) => `${problemName(problem)}: ${problem.reason}`), ...rows].slice(0, MOST_PROBLEMS);
     const { length: textless } = found.textless;
-    return { ok: problems.length === 0, streams, entries, commits, writers, erased, head: headText(found.head), textless, problems };
+    return { ok: problems.length === 0, streams, entries, seals, writers, erased, unsealed, head: headText(found.head), textless, problems };
   } finally {
     await store.close();
   }

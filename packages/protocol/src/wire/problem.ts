@@ -46,7 +46,7 @@ export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 
 const FAULTS: Readonly<Record<Fault["kind"], number>> = Object.freeze({
   "entry-bad": 500,
-  "commit-bad": 500,
+  "seal-bad": 500,
   "entry-erased": 410,
   "append-conflict": 409,
   "journal-unwritable": 503,

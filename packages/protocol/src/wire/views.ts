@@ -133,9 +133,11 @@ export const verified = z
     ok: z.boolean(),
     streams: s.countSchema,
     entries: s.countSchema,
-    commits: s.countSchema,
+    seals: s.countSchema,
     writers: s.countSchema,
     erased: s.countSchema,
+    /** Entries that no seal covers yet: written in the last moments, or before a crash. */
+    unsealed: s.countSchema,
     head: z.string(),
     /** Sets of policies that sessions name and whose texts were never stored. */
     textless: s.countSchema,
@@ -167,17 +169,19 @@ export const storedEntry = z
     /** Both null once erased. */
     salt: z.string().nullable(),
     payload: z.string().nullable(),
-    commit: z
+    /** Null until it is sealed. */
+    seal: z
       .strictObject({
         writer: z.string(),
         number: s.countSchema,
         at: s.millisSchema,
+        recovered: z.boolean(),
         hash: s.digestSchema,
-        root: s.digestSchema,
         key: z.string(),
         signature: z.string(),
       })
-      .readonly(),
+      .readonly()
+      .nullable(),
   })
   .readonly();
 export const usageRow = z

@@ -38,12 +38,13 @@ async function audit(rest: string, shell: Shell): Promise<void> {
 
 const describeVerification = (found: OperationOutput<"verify">, shell: Shell): readonly string[] => {
   const { paint } = shell.ui.look();
-  const what = `${count(found.entries, "entry", "entries")} of ${count(found.streams, "stream")}, ${count(found.commits, "commit")} of ${count(found.writers, "writer")}`;
+  const what = `${count(found.entries, "entry", "entries")} of ${count(found.streams, "stream")}, ${count(found.seals, "seal")} of ${count(found.writers, "writer")}`;
   return [
     found.ok
       ? `${paint("good", "the journal is what was written")}: ${what}`
       : paint("bad", `the journal is not what was written: ${what}`),
     ...found.problems.map((problem) => paint("bad", `  ${visible(problem)}`)),
+    ...(found.unsealed === 0 ? [] : [paint("warn", `${count(found.unsealed, "entry is", "entries are")} not sealed yet`)]),
     paint("dim", `head ${found.head}`),
   ];
 };

@@ -49,15 +49,20 @@ function Said({ state }: Readonly<{ state: State }>) {
         </>
       );
     case "result": {
-      const { ok, entries, streams, commits, writers, erased, textless, head, problems } = state.result;
+      const { ok, entries, streams, seals, writers, erased, unsealed, textless, head, problems } = state.result;
       return (
         <>
           <Tag tone={ok ? "ok" : "bad"}>{ok ? "intact" : "altered"}</Tag>
           <span>
-            {countNoun(entries, "entry", "entries")} in {countNoun(streams, "stream")}, {countNoun(commits, "commit")} of{" "}
+            {countNoun(entries, "entry", "entries")} in {countNoun(streams, "stream")}, {countNoun(seals, "seal")} of{" "}
             {countNoun(writers, "writer")}
             {erased > 0 ? `, ${erased} erased` : ""}.
           </span>
+          {unsealed === 0 ? null : (
+            <span>
+              {countNoun(unsealed, "entry is", "entries are")} not sealed yet: written in the last moments, or right before a crash.
+            </span>
+          )}
           {textless === 0 ? null : (
             <span>
               {countNoun(textless, "set of policies has", "sets of policies have")} no text in the journal: recorded before texts were

@@ -1,4 +1,4 @@
-/** Checks of one entry, one commit, one payload and one key; `verify.ts` and `read-export.ts` put them together. */
+/** Checks of one entry, one seal, one payload and one key; `verify.ts` and `read-export.ts` put them together. */
 import {
   type Digest,
   ERASURES,
@@ -16,16 +16,16 @@ import {
 import {
   type BlobRef,
   checkPayload,
-  commitHash,
   decodePayload,
   entryHash,
   isStreamName,
   isWriterName,
-  parseRanges,
+  parseMarks,
   payloadHash,
-  type StoredCommit,
   type StoredEntry,
-  sealText,
+  type StoredSeal,
+  sealHash,
+  signedText,
 } from "../codec.ts";
 import type { Records } from "../port.ts";
 import { type CertifiedKey, foldKeys, type KeyChecks, type Keyring, NO_KEYS } from "./keys.ts";
@@ -41,17 +41,18 @@ export type EntryChain = Readonly<{
   check(e: StoredEntry): string | null;
   /** True once entries can no longer be distinguished by their place: nothing after that is checked. */
   broken(): boolean;
-  hashes: readonly Digest[];
+  /** How many entries have been checked. */
+  count(): number;
 }>;
 
 /** One stream, entry by entry: place, chain, header, and the payload's hash where there is a payload. */
 export function createEntryChain(stream: StreamId, hash: Hash): EntryChain {
-  const hashes: Digest[] = [];
+  let count = 0;
   // an entry whose own hash is wrong is named once: the next may be chained to what is stored or to what is right
   let previous: readonly Digest[] = [ZERO];
   let time = millis(0);
   let broken = false;
-  const place = (): Seq => seq(hashes.length + 1);
+  const place = (): Seq => seq(count + 1);
   const whyBad = (e: StoredEntry, right: Digest): string | null => {
     if (!isStreamName(e.stream) || !Number.isSafeInteger(e.at)) return "its header is malformed";
     if (!previous.includes(e.previous)) return "it is not chained to the entry before it";
@@ -63,7 +64,7 @@ export function createEntryChain(stream: StreamId, hash: Hash): EntryChain {
   return {
     place,
     broken: () => broken,
-    hashes,
+    count: () => count,
     check(e) {
       if (e.stream !== stream || e.seq !== place()) {
         broken = true;
@@ -75,21 +76,21 @@ export function createEntryChain(stream: StreamId, hash: Hash): EntryChain {
       const reason = whyBad(e, right);
       previous = reason === null ? [e.entryHash] : [e.entryHash, right];
       time = e.at;
-      hashes.push(e.entryHash);
+      count += 1;
       return reason;
     },
   };
 }
 
-export type CommitChain = Readonly<{
-  check(c: StoredCommit): string | null;
-  /** The number that the commit checked last should have had. */
+export type SealChain = Readonly<{
+  check(c: StoredSeal): string | null;
+  /** The number that the seal checked last should have had. */
   place(): number;
   head(): WriterHead | null;
 }>;
 
-/** One writer, commit by commit: number, chain, hash, seal. */
-export function createCommitChain(writer: WriterId, keys: KeyBook, ports: ProofPorts): CommitChain {
+/** One writer, seal by seal: number, chain, hash, signature. */
+export function createSealChain(writer: WriterId, keys: KeyBook, ports: ProofPorts): SealChain {
   let due = 0;
   let last: WriterHead | null = null;
   let previous: readonly Digest[] = [ZERO];
@@ -99,21 +100,21 @@ export function createCommitChain(writer: WriterId, keys: KeyBook, ports: ProofP
     head: () => last,
     check(c) {
       due = (last?.number ?? 0) + 1;
-      const right = commitHash(c, ports.hash);
+      const right = sealHash(c, ports.hash);
       const chained = previous.includes(c.previous);
       previous = c.hash === right ? [c.hash] : [c.hash, right];
       last = { number: c.number, hash: c.hash };
-      if (c.number !== due) return `it is missing: commit ${c.number} stands in its place`;
-      return chained ? seal(c, right) : "it is not chained to the commit before it";
+      if (c.number !== due) return `it is missing: seal ${c.number} stands in its place`;
+      return chained ? seal(c, right) : "it is not chained to the seal before it";
     },
   };
 }
 
-/** Why a commit's own hash and seal are not good, wherever it stands. A writer that has gone on to another key never returns to an old one. */
+/** Why a seal is not good, wherever it stands. A writer that has gone on to another key never returns to an old one. */
 export function createSealCheck(writer: WriterId, keys: KeyBook, ports: ProofPorts) {
   const used = new Set<KeyId>();
   let present: KeyId | null = null;
-  return (c: StoredCommit, right: Digest = commitHash(c, ports.hash)): string | null => {
+  return (c: StoredSeal, right: Digest = sealHash(c, ports.hash)): string | null => {
     const why = c.writer === writer ? refuseSeal(c, keys, ports, right) : "it is malformed";
     if (why !== null || c.key === present) return why;
     if (used.has(c.key)) return `key \`${c.key}\` was replaced before`;
@@ -123,22 +124,22 @@ export function createSealCheck(writer: WriterId, keys: KeyBook, ports: ProofPor
   };
 }
 
-/** Why one commit's hash, key or signature is not good; null when they are. Its place among its writer's other commits is not checked. */
-export function refuseSeal(c: StoredCommit, keys: KeyBook, ports: ProofPorts, right: Digest = commitHash(c, ports.hash)): string | null {
+/** Why one seal's hash, key or signature is not good; null when they are. Its place among its writer's other seals is not checked. */
+export function refuseSeal(c: StoredSeal, keys: KeyBook, ports: ProofPorts, right: Digest = sealHash(c, ports.hash)): string | null {
   if (!isWriterName(c.writer) || !Number.isSafeInteger(c.at)) return "it is malformed";
   if (c.hash !== right) return "its hash does not match what it says";
-  if (parseRanges(c.ranges) === null) return "it does not say which entries it is about";
+  if (parseMarks(c.wrote) === null) return "what it says of the streams it has written is malformed";
   if (parseSeen(c.seen) === null) return "what it says of other writers is malformed";
   const key = keys.find(c.key);
   if (key === undefined || key.of.kind !== "writer") return `key \`${c.key}\` is not certified for a writer`;
   if (key.of.writer !== c.writer) return `key \`${c.key}\` is certified for another writer`;
   if (!keys.trusted()) return "the keys of this journal do not go back to the given root key";
-  return ports.checkSignature(key.publicKey, sealText(right), c.signature) ? null : "its signature does not match";
+  return ports.checkSignature(key.publicKey, signedText(right), c.signature) ? null : "its signature does not match";
 }
 
 export type KeyBook = Readonly<{ ring(): Keyring; find(key: KeyId): CertifiedKey | undefined; trusted(): boolean }>;
 
-/** The certificates prove themselves, so they are read before the commits that cover them are checked; again for a key not met so far. */
+/** The certificates prove themselves, so they are read before the seals that cover them are checked; again for a key not met so far. */
 export function createKeyBook(records: Records, root: string, checks: KeyChecks, given: Keyring | null): KeyBook {
   let ring = given ?? readKeys(records, checks);
   const unknown = new Set<KeyId>();
@@ -162,7 +163,7 @@ export function refuseErasure(e: StoredEntry, covered: boolean): string | null {
   return covered ? null : "its payload is gone, and no erasure is on record";
 }
 
-/** An entry that stands by itself, proved by its path and chained to nothing. */
+/** An entry that stands by itself, chained to nothing before it. */
 export function refuseEntry(e: StoredEntry, hash: Hash): string | null {
   if (e.payload === null || e.salt === null) return "entries of this stream cannot be erased";
   if (entryHash(e, hash) !== e.entryHash) return "its hash does not match its header";

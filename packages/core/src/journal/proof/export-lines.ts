@@ -1,7 +1,7 @@
 /** The lines of an export, and what writing and reading them share. `docs/journal-format.md` has the table. */
 import * as z from "zod";
 import { KEYS, type KeyId, type SystemEvent, toCanonicalJson, type WriterId } from "../../vocab/index.ts";
-import { checkPayload, decodePayload, FORMAT, type PathStep, type StoredCommit, type StoredEntry } from "../codec.ts";
+import { checkPayload, decodePayload, FORMAT, type StoredEntry, type StoredSeal } from "../codec.ts";
 import type { Records } from "../port.ts";
 import { isHolder } from "./keys.ts";
 import type { Head } from "./seal.ts";
@@ -17,24 +17,24 @@ export const Header = z.strictObject({
   root: Text,
   /** Of a whole journal; a session's export has not what would prove it. */
   head: Text.nullable(),
-  /** The certificates and rotations that the commits need. They prove themselves. */
+  /** The certificates and rotations that the seals need. They prove themselves. */
   keys: z.array(z.strictObject({ kind: Text, payload: Text })),
 });
-const CommitLine = z.strictObject({
-  kind: z.literal("commit"),
+const SealLine = z.strictObject({
+  kind: z.literal("seal"),
   writer: Text,
   number: Count,
   at: Count,
   previous: Text,
-  ranges: Text,
-  root: Text,
-  hash: Text,
   key: Text,
+  recovered: z.boolean(),
+  wrote: Text,
+  seen: Text,
+  hash: Text,
   signature: Text,
-  /** Left out where it is empty: one text for one meaning. */
-  seen: Text.min(1).optional(),
 });
-const Proof = z.strictObject({ writer: Text, commit: Count, path: z.array(z.strictObject({ left: z.boolean(), hash: Text })) });
+const Link = z.strictObject({ at: Count, event: Text, payloadHash: Text });
+const Proof = z.strictObject({ writer: Text, number: Count, links: z.array(Link) });
 const EntryLine = z.strictObject({
   kind: z.literal("entry"),
   stream: Text,
@@ -49,20 +49,22 @@ const EntryLine = z.strictObject({
   proof: Proof.nullable(),
 });
 const BlobLine = z.strictObject({ kind: z.literal("blob"), address: Text, text: Text });
-const EndLine = z.strictObject({ kind: z.literal("end"), commits: Count, entries: Count, blobs: Count });
-export const ExportLine = z.discriminatedUnion("kind", [Header, CommitLine, EntryLine, BlobLine, EndLine]);
+const EndLine = z.strictObject({ kind: z.literal("end"), seals: Count, entries: Count, blobs: Count });
+export const ExportLine = z.discriminatedUnion("kind", [Header, SealLine, EntryLine, BlobLine, EndLine]);
 export type ExportLine = z.infer<typeof ExportLine>;
 
 export const exportLine = (line: Readonly<Record<string, unknown>>): string => `${toCanonicalJson(line)}\n`;
 
-export const commitLine = ({ seen, ...c }: StoredCommit): string => exportLine({ kind: "commit", ...c, ...(seen === "" ? {} : { seen }) });
+export const sealLine = (s: StoredSeal): string => exportLine({ kind: "seal", ...s });
 
-export type InclusionProof = Readonly<{ writer: WriterId; commit: number; path: readonly PathStep[] }>;
+/** The header of an entry whose content is not in the file. */
+export type EntryLink = Readonly<{ at: number; event: string; payloadHash: string }>;
+/** An entry without its neighbours: the entries after it up to one that this seal names. */
+export type LinkedProof = Readonly<{ writer: WriterId; number: number; links: readonly EntryLink[] }>;
 
-export const listUsedKeys = (commits: readonly StoredCommit[]): ReadonlySet<KeyId> => new Set(commits.map((c) => c.key));
+export const listUsedKeys = (seals: readonly StoredSeal[]): ReadonlySet<KeyId> => new Set(seals.map((s) => s.key));
 
-export const toHead = (commits: readonly StoredCommit[]): Head =>
-  new Map(commits.map((c) => [c.writer, { number: c.number, hash: c.hash }]));
+export const toHead = (seals: readonly StoredSeal[]): Head => new Map(seals.map((s) => [s.writer, { number: s.number, hash: s.hash }]));
 
 /** Events of system streams hold no long texts, so they decode without blobs. */
 export function systemEvent(kind: string, payload: string): SystemEvent | null {

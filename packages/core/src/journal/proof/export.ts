@@ -1,21 +1,21 @@
 /**
  * A journal, or one session of it, as a file of JSON lines that proves itself: with the file and the root's public key, and nothing else.
- *   header · commits · entries (of one session: each with its path to its commit's root) · blobs · end
+ *   header · seals · entries (those without their neighbours with their links to a sealed one) · blobs · end
  * J-13 only an export may be torn: without its end line it counts as torn, and what is there is still checked.
  * A session's export proves that each entry was written in its place; that nothing came after the last one, only the whole journal can.
  */
-import { type Digest, ERASURES, type Seq, type StreamId, seq, type WriterId } from "../../vocab/index.ts";
-import { FORMAT, merklePaths, parseRanges, type Range, type StoredCommit, type StoredEntry } from "../codec.ts";
+import { ERASURES, type StreamId, type WriterId } from "../../vocab/index.ts";
+import { FORMAT, type Mark, parseMarks, type StoredEntry, type StoredSeal } from "../codec.ts";
 import type { Records } from "../port.ts";
 import { type ProofPorts, readKeys } from "./checks.ts";
 import {
-  commitLine,
   createBlobCounter,
   exportLine,
-  type InclusionProof,
   type KeyEntry,
   keyEntries,
+  type LinkedProof,
   listUsedKeys,
+  sealLine,
   systemEvent,
   toHead,
 } from "./export-lines.ts";
@@ -27,12 +27,12 @@ import { parseSeen } from "./seen.ts";
 /** The whole journal, line by line; each line ends in a line feed. */
 export function* exportJournal(live: Records, checks: KeyChecks): Generator<string> {
   const records = asOfNow(live, live.streams());
-  const commits = [...records.writers()].sort().flatMap((w) => [...records.commits(w)]);
+  const seals = [...records.writers()].sort().flatMap((w) => [...records.seals(w)]);
   yield header(
-    { what: "journal", stream: null, head: headText(toHead(commits)), keys: [...keyEntries(records, listUsedKeys(commits))] },
+    { what: "journal", stream: null, head: headText(toHead(seals)), keys: [...keyEntries(records, listUsedKeys(seals))] },
     readKeys(records, checks),
   );
-  for (const c of commits) yield commitLine(c);
+  for (const s of seals) yield sealLine(s);
   const blobs = createBlobCounter();
   let entries = 0;
   for (const stream of [...records.streams()].sort()) {
@@ -43,11 +43,11 @@ export function* exportJournal(live: Records, checks: KeyChecks): Generator<stri
     }
   }
   yield* blobs.lines(records);
-  yield exportLine({ kind: "end", commits: commits.length, entries, blobs: blobs.count() });
+  yield exportLine({ kind: "end", seals: seals.length, entries, blobs: blobs.count() });
 }
 
 /**
- * One session, and of everything else only what proves it: its commits, their keys, the erasures in it, and the policies it ran under.
+ * One session, and of everything else only what proves it: its seals, their keys, the erasures in it, and the policies it ran under.
  * J-27 the texts of every set that the session names come along, and are proved offline like its own entries.
  */
 export function* exportSession(live: Records, session: StreamId, ports: ProofPorts): Generator<string> {
@@ -55,46 +55,51 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
   const erasures = [...records.entries(ERASURES)].filter((e) => erases(e, session));
   const own = [...records.entries(session)];
   const sets = new Set(own.flatMap((e) => findPolicySet(e) ?? []));
-  const entries = [...erasures, ...policyEntries(records, sets), ...own];
-  const wanted = new Map<StreamId, ReadonlySet<Seq>>(
-    [...Map.groupBy(entries, (e) => e.stream)].map(([stream, of]) => [stream, new Set(of.map((e) => e.seq))]),
-  );
-
-  const commits: StoredCommit[] = [];
-  const proofs = new Map<string, InclusionProof>();
-  const hashes = hashLookup(records);
-  for (const writer of [...records.writers()].sort()) {
-    for (const c of records.commits(writer)) {
-      const ranges = parseRanges(c.ranges) ?? [];
-      if (!ranges.some((r) => touches(r, wanted.get(r.stream)))) continue;
-      commits.push(c);
-      const places = ranges.flatMap((r) => Array.from({ length: r.count }, (_, i) => ({ stream: r.stream, seq: seq(r.first + i) })));
-      const paths = merklePaths(
-        places.map((p) => hashes(p.stream, p.seq)),
-        ports.hash,
-      );
-      for (const [i, p] of places.entries())
-        if (wanted.get(p.stream)?.has(p.seq)) proofs.set(`${p.stream}:${p.seq}`, { writer, commit: c.number, path: paths[i] ?? [] });
-    }
-  }
-
+  const loose = [...erasures, ...policyEntries(records, sets)];
+  const all = [...records.writers()].sort().flatMap((w) => [...records.seals(w)]);
+  const proofs = linkedProofs(records, all, loose);
+  const used = new Set([...proofs.values()].map(({ writer, number }) => `${writer}@${number}`));
+  const seals = all.filter((s) => used.has(`${s.writer}@${s.number}`) || namesStream(s, session));
   yield header(
-    { what: "session", stream: session, head: null, keys: [...keyEntries(records, listUsedKeys(commits))] },
+    { what: "session", stream: session, head: null, keys: [...keyEntries(records, listUsedKeys(seals))] },
     readKeys(records, ports),
   );
-  for (const c of commits) yield commitLine(c);
+  for (const s of seals) yield sealLine(s);
   const blobs = createBlobCounter();
-  for (const e of entries) {
+  for (const e of [...loose, ...own]) {
     blobs.meet(e);
-    yield entryLine(e, proofs.get(`${e.stream}:${e.seq}`) ?? null);
+    yield entryLine(e, proofs.get(e) ?? null);
   }
   yield* blobs.lines(records);
-  yield exportLine({ kind: "end", commits: commits.length, entries: entries.length, blobs: blobs.count() });
+  yield exportLine({ kind: "end", seals: seals.length, entries: loose.length + own.length, blobs: blobs.count() });
 }
 
+const namesStream = (s: StoredSeal, stream: StreamId): boolean => (parseMarks(s.wrote) ?? []).some((m) => m.stream === stream);
+
+/** For each of these entries: the nearest one at or after it that a seal names, and the headers in between. None where no seal covers it. */
+function linkedProofs(records: Records, seals: readonly StoredSeal[], loose: readonly StoredEntry[]): ReadonlyMap<StoredEntry, LinkedProof> {
+  const proofs = new Map<StoredEntry, LinkedProof>();
+  for (const [stream, wanted] of Map.groupBy(loose, (e) => e.stream)) {
+    const named = new Map<number, Pick<StoredSeal, "writer" | "number">>();
+    for (const s of seals) for (const m of marksOf(s, stream)) named.set(m.seq, s);
+    const entries = [...records.entries(stream)];
+    for (const e of wanted) {
+      const end = entries.findIndex(({ seq }) => seq >= e.seq && named.has(seq));
+      const seal = named.get(entries[end]?.seq ?? 0);
+      if (seal === undefined) continue;
+      const links = entries.slice(e.seq, end + 1).map(({ at, kind, payloadHash }) => ({ at, event: kind, payloadHash }));
+      proofs.set(e, { writer: seal.writer, number: seal.number, links });
+    }
+  }
+  return proofs;
+}
+
+const marksOf = (s: StoredSeal, stream: StreamId): readonly Mark[] =>
+  s.wrote.includes(`${stream}#`) ? (parseMarks(s.wrote) ?? []).filter((m) => m.stream === stream) : [];
+
 /**
- * The journal as it is now, however it grows while it is written out: the entries that are there, then the commits, then whatever else
- * these name. Nothing is left out that was there before: an entry that no commit covers is exported, and found bad when read.
+ * The journal as it is now, however it grows while it is written out: the entries that are there, then the seals, then whatever else
+ * these name. Nothing is left out that was there before: an entry that no seal covers is exported, and counted when read.
  */
 function asOfNow(live: Records, counted: Iterable<StreamId>): Records {
   const ends = new Map<StreamId, number>();
@@ -103,9 +108,9 @@ function asOfNow(live: Records, counted: Iterable<StreamId>): Records {
     for (const _ of live.entries(stream)) end += 1;
     ends.set(stream, end);
   }
-  const commits = withNamed(live, new Map([...live.writers()].map((writer) => [writer, [...live.commits(writer)]])));
-  for (const c of [...commits.values()].flat())
-    for (const r of parseRanges(c.ranges) ?? []) ends.set(r.stream, Math.max(ends.get(r.stream) ?? 0, r.first + r.count - 1));
+  const seals = withNamed(live, new Map([...live.writers()].map((writer) => [writer, [...live.seals(writer)]])));
+  for (const s of [...seals.values()].flat())
+    for (const m of parseMarks(s.wrote) ?? []) ends.set(m.stream, Math.max(ends.get(m.stream) ?? 0, m.seq));
   return {
     streams: () => ends.keys(),
     *entries(stream) {
@@ -117,28 +122,28 @@ function asOfNow(live: Records, counted: Iterable<StreamId>): Records {
         if (left === 0) return;
       }
     },
-    writers: () => commits.keys(),
-    commits: (writer) => commits.get(writer) ?? [],
+    writers: () => seals.keys(),
+    seals: (writer) => seals.get(writer) ?? [],
     blob: live.blob,
   };
 }
 
-/** Writers are read one after the other: commits of the first that a later one names, because they came meanwhile, are read as well. */
-function withNamed(live: Records, commits: Map<WriterId, StoredCommit[]>): ReadonlyMap<WriterId, readonly StoredCommit[]> {
-  const lengthOf = (writer: WriterId): number => commits.get(writer)?.length ?? 0;
+/** Writers are read one after the other: seals of the first that a later one names, because they came meanwhile, are read as well. */
+function withNamed(live: Records, seals: Map<WriterId, StoredSeal[]>): ReadonlyMap<WriterId, readonly StoredSeal[]> {
+  const lengthOf = (writer: WriterId): number => seals.get(writer)?.length ?? 0;
   for (;;) {
     const named = new Map<WriterId, number>();
-    for (const { seen } of [...commits.values()].flat())
+    for (const { seen } of [...seals.values()].flat())
       for (const { kind, name, number } of parseSeen(seen) ?? [])
         if (kind === "writer" && number > Math.max(lengthOf(name), named.get(name) ?? 0)) named.set(name, number);
     const before = [...named.keys()].map(lengthOf).join();
-    for (const [writer, number] of named) commits.set(writer, [...live.commits(writer)].slice(0, number));
-    if ([...named.keys()].map(lengthOf).join() === before) return commits; // all there, or gone
+    for (const [writer, number] of named) seals.set(writer, [...live.seals(writer)].slice(0, number));
+    if ([...named.keys()].map(lengthOf).join() === before) return seals; // all there, or gone
   }
 }
 
 /** `kind` says which line it is, so the kind of the event is `event` here. */
-const entryLine = ({ kind: event, ...e }: StoredEntry, proof: InclusionProof | null): string =>
+const entryLine = ({ kind: event, ...e }: StoredEntry, proof: LinkedProof | null): string =>
   exportLine({ ...e, event, kind: "entry", proof });
 
 type Exported = Readonly<{ what: "journal" | "session"; stream: StreamId | null; head: string | null; keys: readonly KeyEntry[] }>;
@@ -149,26 +154,7 @@ function header({ what, stream, head, keys }: Exported, ring: Keyring): string {
   return exportLine({ kind: "header", format: FORMAT, what, stream, root, head, keys });
 }
 
-const touches = (r: Range, wanted: ReadonlySet<Seq> | undefined): boolean => {
-  if (wanted === undefined) return false;
-  for (let i = 0; i < r.count; i += 1) if (wanted.has(seq(r.first + i))) return true;
-  return false;
-};
-
 function erases(e: StoredEntry, stream: StreamId): boolean {
   const event = e.payload === null ? null : systemEvent(e.kind, e.payload);
   return event?.kind === "content.erased" && event.stream === stream;
-}
-
-/** The entry hashes of other sessions, which stand beside ours in a commit; each stream is read once. */
-function hashLookup(records: Records): (stream: StreamId, at: Seq) => Digest {
-  const streams = new Map<StreamId, readonly Digest[]>();
-  return (stream, at) => {
-    let hashes = streams.get(stream);
-    if (hashes === undefined) {
-      hashes = [...records.entries(stream)].map((e) => e.entryHash);
-      streams.set(stream, hashes);
-    }
-    return hashes[at - 1] ?? ("missing" as Digest); // then no path leads to the root, and reading the export says so
-  };
 }

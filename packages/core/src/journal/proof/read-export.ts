@@ -14,7 +14,7 @@ import {
   toCanonicalJson,
   type WriterId,
 } from "../../vocab/index.ts";
-import { type BlobRef, checkPayload, parseRanges, type Range, rootFromPath, type StoredCommit, type StoredEntry } from "../codec.ts";
+import { type BlobRef, checkPayload, entryHash, type Mark, parseMarks, type StoredEntry, type StoredSeal } from "../codec.ts";
 import type { Records } from "../port.ts";
 import {
   createBlobCheck,
@@ -30,9 +30,9 @@ import {
   createBlobCounter,
   ExportLine,
   type Header,
-  type InclusionProof,
   type KeyEntry,
   keyEntries,
+  type LinkedProof,
   listUsedKeys,
   systemEvent,
   toHead,
@@ -40,7 +40,9 @@ import {
 import { foldKeys, type Keyring, NO_KEYS } from "./keys.ts";
 import { isPolicyStream, type PolicySetWithoutTexts, policyProof } from "./policy-texts.ts";
 import { headText } from "./seal.ts";
-import { type VerifyProblem, verify } from "./verify.ts";
+import type { VerifyProblem } from "./seal-book.ts";
+import { isAlwaysSealed } from "./sealing.ts";
+import { verify } from "./verify.ts";
 
 export type LineProblem = Readonly<{ line: number; reason: string }>;
 
@@ -49,7 +51,7 @@ export type ExportRead = Readonly<{
   stream: StreamId | null;
   /** The end is missing; what is there was checked. */
   torn: boolean;
-  counts: Readonly<{ commits: number; entries: number; blobs: number; erased: number }>;
+  counts: Readonly<{ seals: number; entries: number; blobs: number; erased: number; unsealed: number }>;
   /** Of a whole journal; null for one session. */
   head: string | null;
   firstBad: LineProblem | null;
@@ -70,7 +72,13 @@ export function readExport(text: string | Iterable<string>, root: string, ports:
     what: file.header?.what ?? "journal",
     stream: (file.header?.stream ?? null) as StreamId | null,
     torn: file.torn,
-    counts: { commits: file.commits.length, entries: file.entries.length, blobs: file.blobs.size, erased: checked.erased },
+    counts: {
+      seals: file.seals.length,
+      entries: file.entries.length,
+      blobs: file.blobs.size,
+      erased: checked.erased,
+      unsealed: checked.unsealed,
+    },
     head: file.header?.head ?? null,
     firstBad: problems[0] ?? null,
     problems,
@@ -79,11 +87,11 @@ export function readExport(text: string | Iterable<string>, root: string, ports:
   };
 }
 
-type ReadEntry = Readonly<{ line: number; entry: StoredEntry; proof: InclusionProof | null }>;
-type ReadCommit = Readonly<{ line: number; commit: StoredCommit }>;
+type ReadEntry = Readonly<{ line: number; entry: StoredEntry; proof: LinkedProof | null }>;
+type ReadSeal = Readonly<{ line: number; seal: StoredSeal }>;
 type File = {
   header: z.infer<typeof Header> | null;
-  commits: ReadCommit[];
+  seals: ReadSeal[];
   entries: ReadEntry[];
   blobs: Map<string, { line: number; text: string }>;
   torn: boolean;
@@ -92,7 +100,7 @@ type File = {
 };
 
 function readLines(pieces: Iterable<string>): File {
-  const file: File = { header: null, commits: [], entries: [], blobs: new Map(), torn: true, lines: 0, problems: [] };
+  const file: File = { header: null, seals: [], entries: [], blobs: new Map(), torn: true, lines: 0, problems: [] };
   for (const { text, whole } of linesOf(pieces)) {
     file.lines += 1;
     const line = file.lines;
@@ -123,27 +131,28 @@ function readLine(text: string): ExportLine | string {
   return line.success ? line.data : `the line is malformed: ${line.error.issues[0]?.path.join(".") || "kind"}`;
 }
 
-const ORDER: Readonly<Record<ExportLine["kind"], number>> = { header: 0, commit: 1, entry: 2, blob: 3, end: 4 };
+const ORDER: Readonly<Record<ExportLine["kind"], number>> = { header: 0, seal: 1, entry: 2, blob: 3, end: 4 };
 
 function place(file: File, line: number, read: ExportLine): void {
   const bad = (reason: string) => file.problems.push({ line, reason });
   if ((read.kind === "header") !== (line === 1)) return void bad("a header stands in the first line, and nowhere else");
   if (!file.torn) return void bad("nothing stands after the end line");
-  const before = file.blobs.size > 0 ? "blob" : file.entries.length > 0 ? "entry" : "commit";
+  const before = file.blobs.size > 0 ? "blob" : file.entries.length > 0 ? "entry" : "seal";
   if (read.kind !== "header" && ORDER[read.kind] < ORDER[before]) return void bad(`a ${read.kind} stands after the first ${before}`);
   switch (read.kind) {
     case "header":
       file.header = read;
       return;
-    case "commit": {
-      const { kind: _, seen = "", ...commit } = read;
-      file.commits.push({ line, commit: { ...commit, seen } as StoredCommit });
+    case "seal": {
+      const { kind: _, ...seal } = read;
+      file.seals.push({ line, seal: seal as StoredSeal });
       return;
     }
     case "entry": {
       const { kind: _, event: kind, proof, ...entry } = read;
-      if ((proof === null) !== (file.header?.what === "journal")) bad("an entry of one session comes with its proof, and no other");
-      file.entries.push({ line, entry: { ...entry, kind } as StoredEntry, proof: proof as InclusionProof | null });
+      const isLoose = file.header?.what === "session" && read.stream !== file.header.stream;
+      if (isLoose !== (proof !== null)) bad("an entry without its neighbours comes with its proof, and no other");
+      file.entries.push({ line, entry: { ...entry, kind } as StoredEntry, proof: proof as LinkedProof | null });
       return;
     }
     case "blob":
@@ -152,7 +161,7 @@ function place(file: File, line: number, read: ExportLine): void {
       return;
     case "end": {
       file.torn = false;
-      const counted = read.commits === file.commits.length && read.entries === file.entries.length && read.blobs === file.blobs.size;
+      const counted = read.seals === file.seals.length && read.entries === file.entries.length && read.blobs === file.blobs.size;
       if (!counted) bad("the counts are not those of the lines above");
     }
   }
@@ -163,38 +172,38 @@ function recordsOf(file: File): Records {
     file.entries.map((e) => e.entry),
     (e) => e.stream,
   );
-  const commits = Map.groupBy(
-    file.commits.map((c) => c.commit),
-    (c) => c.writer,
+  const seals = Map.groupBy(
+    file.seals.map((s) => s.seal),
+    (s) => s.writer,
   );
   return {
     streams: () => entries.keys(),
     entries: (stream) => entries.get(stream) ?? [],
-    writers: () => commits.keys(),
-    commits: (writer) => commits.get(writer) ?? [],
+    writers: () => seals.keys(),
+    seals: (writer) => seals.get(writer) ?? [],
     blob: (address) => file.blobs.get(address)?.text ?? null,
   };
 }
 
-type Checked = Readonly<{ problems: readonly LineProblem[]; erased: number; textless: readonly PolicySetWithoutTexts[] }>;
+type Checked = Readonly<{ problems: readonly LineProblem[]; erased: number; unsealed: number; textless: readonly PolicySetWithoutTexts[] }>;
 
 function checkJournal(file: File, records: Records, root: string, ports: ProofPorts): Checked {
   const problems: LineProblem[] = unusedBlobs(file);
   const ring = headerRing(file, ports, problems);
-  const commits = file.commits.map((c) => c.commit);
-  if (!file.torn && file.header?.head !== headText(toHead(commits)))
-    problems.push({ line: 1, reason: "the head is not that of the commits below" });
-  if (!file.torn && toCanonicalJson(file.header?.keys ?? []) !== toCanonicalJson([...keyEntries(records, listUsedKeys(commits))]))
-    problems.push({ line: 1, reason: "the keys are not those that the commits need" });
+  const seals = file.seals.map((s) => s.seal);
+  if (!file.torn && file.header?.head !== headText(toHead(seals)))
+    problems.push({ line: 1, reason: "the head is not that of the seals below" });
+  if (!file.torn && toCanonicalJson(file.header?.keys ?? []) !== toCanonicalJson([...keyEntries(records, listUsedKeys(seals))]))
+    problems.push({ line: 1, reason: "the keys are not those that the seals need" });
 
   const result = verify({ records, root, ports, head: null, progress: () => {}, torn: file.torn ? ring : null });
   // by place, not by what a line says of itself: a missing one is found where another stands
   const entryLines = Map.groupBy(file.entries, (e) => e.entry.stream);
-  const commitLines = Map.groupBy(file.commits, (c) => c.commit.writer);
+  const sealLines = Map.groupBy(file.seals, (s) => s.seal.writer);
   const lineFor = (p: VerifyProblem): number =>
-    (p.kind === "entry" ? entryLines.get(p.stream)?.[p.seq - 1] : commitLines.get(p.writer)?.[p.commit - 1])?.line ?? file.lines;
+    (p.kind === "entry" ? entryLines.get(p.stream)?.[p.seq - 1] : sealLines.get(p.writer)?.[p.seal - 1])?.line ?? file.lines;
   for (const p of result.problems) problems.push({ line: lineFor(p), reason: `${problemName(p)}: ${p.reason}` });
-  return { problems, erased: result.counts.erased, textless: result.textless };
+  return { problems, erased: result.counts.erased, unsealed: result.counts.unsealed, textless: result.textless };
 }
 
 /** The keys that the header brings along; what is wrong with them is wrong with its line. */
@@ -207,9 +216,9 @@ function headerRing(file: File, ports: ProofPorts, problems: LineProblem[]): Key
   return ring;
 }
 
-/** `entry 3 of s_…`, `commit 2 of w…`. */
+/** `entry 3 of s_…`, `seal 2 of w…`. */
 export const problemName = (p: VerifyProblem): string =>
-  p.kind === "entry" ? `entry ${p.seq} of \`${p.stream}\`` : `commit ${p.commit} of \`${p.writer}\``;
+  p.kind === "entry" ? `entry ${p.seq} of \`${p.stream}\`` : `seal ${p.seal} of \`${p.writer}\``;
 
 function whyBadRoot(root: string, ring: Keyring): LineProblem[] {
   const first = ring.roots[0];
@@ -234,27 +243,22 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   const bad = (line: number, reason: string) => problems.push({ line, reason });
   const ring = headerRing(file, ports, problems);
   const records = recordsOf(file);
-  const keys = createKeyBook(records, root, ports, ring);
   const policies = policyProof(records, ports.hash, file.torn);
-  const commits = new Map<string, { root: Digest; ranges: readonly Range[] }>();
-  const seals = new Map<WriterId, ReturnType<typeof createSealCheck>>();
-  let claimed = 0; // the last entry of the session that a commit names
-  for (const { line, commit: c } of file.commits) {
-    const seal = seals.get(c.writer) ?? createSealCheck(c.writer, keys, ports);
-    seals.set(c.writer, seal);
-    const why = commits.has(`${c.writer}@${c.number}`) ? "it stands in the file twice" : seal(c);
-    if (why !== null) bad(line, `commit ${c.number} of \`${c.writer}\`: ${why}`);
-    const ranges = parseRanges(c.ranges) ?? [];
-    commits.set(`${c.writer}@${c.number}`, { root: c.root, ranges });
-    for (const r of ranges) if (r.stream === session) claimed = Math.max(claimed, r.first + r.count - 1);
-  }
+  const { marks, own } = checkSeals(file, { session, keys: createKeyBook(records, root, ports, ring), ports, bad });
+  const covered = Math.max(0, ...own.keys());
 
-  const whyUnproved = ({ entry: e, proof }: ReadEntry): string | null => {
+  /** An entry without its neighbours: the links after it lead to an entry that its seal names. */
+  const whyUnlinked = ({ entry: e, proof }: ReadEntry): string | null => {
     if (proof === null) return null; // named where the line was read
-    const commit = commits.get(`${proof.writer}@${proof.commit}`);
-    if (!commit?.ranges.some((r) => r.stream === e.stream && r.first <= e.seq && e.seq < r.first + r.count))
-      return "its commit does not name it";
-    return rootFromPath(e.entryHash, proof.path, ports.hash) === commit.root ? null : "its path does not lead to its commit's root";
+    const end = proof.links.reduce(
+      ({ seq: at, hash }, l): Pick<Mark, "seq" | "hash"> => {
+        const next = { stream: e.stream, seq: seq(at + 1), at: millis(l.at), kind: l.event, previous: hash, payloadHash: l.payloadHash as Digest };
+        return { seq: next.seq, hash: entryHash(next, ports.hash) };
+      },
+      { seq: e.seq, hash: e.entryHash } as Pick<Mark, "seq" | "hash">,
+    );
+    const named = marks.get(`${proof.writer}@${proof.number}`) ?? [];
+    return named.some((m) => m.stream === e.stream && m.seq === end.seq && m.hash === end.hash) ? null : "its links do not lead to an entry that its seal names";
   };
   const erased = erasedPlaces(session);
   const chain = createEntryChain(session, ports.hash);
@@ -262,8 +266,8 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   let gone = 0;
   for (const read of file.entries) {
     const { entry: e, line } = read;
-    const why = e.stream === session || !isLoose(e.stream) ? ownEntry(e) : looseEntry(e);
-    const reason = why ?? whyUnproved(read) ?? policies.check(e);
+    const why = e.stream === session || !isLoose(e.stream) ? ownEntry(e) : (looseEntry(e) ?? whyUnlinked(read));
+    const reason = why ?? policies.check(e);
     if (reason !== null) bad(line, `entry ${e.seq} of \`${e.stream}\`: ${reason}`);
     if (chain.broken()) break;
   }
@@ -272,15 +276,45 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
     return refuseEntry(e, ports.hash) ?? refusePayload(e.kind, e.payload ?? "", (ref: BlobRef) => blobs.check(ref));
   }
   function ownEntry(e: StoredEntry): string | null {
-    const why = chain.check(e);
+    const why = chain.check(e) ?? whyNotSealed(e);
     if (why !== null) return why;
     if (e.payload !== null && e.salt !== null) return refusePayload(e.kind, e.payload, (ref: BlobRef) => blobs.check(ref));
     gone += 1;
     return refuseErasure(e, erased.has(e.seq));
   }
-  if (!file.torn && !chain.broken() && claimed > chain.hashes.length)
-    bad(file.lines, `entry ${chain.hashes.length + 1} of \`${session}\`: it is missing, though a commit names it`);
-  return { problems, erased: gone, textless: policies.textless() };
+  function whyNotSealed(e: StoredEntry): string | null {
+    const named = own.get(e.seq);
+    if (named !== undefined && named !== e.entryHash) return "it is not the one that its seal names";
+    return e.seq > covered && isAlwaysSealed(session, e.kind) && !file.torn ? "no seal covers it, and such an entry is sealed as it is written" : null;
+  }
+  if (!file.torn && !chain.broken() && covered > chain.count())
+    bad(file.lines, `entry ${chain.count() + 1} of \`${session}\`: it is missing, though a seal names it`);
+  return { problems, erased: gone, unsealed: Math.max(0, chain.count() - covered), textless: policies.textless() };
+}
+
+type SealChecks = Readonly<{
+  session: StreamId;
+  keys: ReturnType<typeof createKeyBook>;
+  ports: ProofPorts;
+  bad: (line: number, reason: string) => void;
+}>;
+
+/** Each seal by itself: those between are not here. `marks` by seal, `own` of the session alone. */
+function checkSeals(file: File, { session, keys, ports, bad }: SealChecks) {
+  const checks = new Map<WriterId, ReturnType<typeof createSealCheck>>();
+  const marks = new Map<string, readonly Mark[]>();
+  const own = new Map<number, Digest>();
+  for (const { line, seal: s } of file.seals) {
+    const check = checks.get(s.writer) ?? createSealCheck(s.writer, keys, ports);
+    checks.set(s.writer, check);
+    const id = `${s.writer}@${s.number}`;
+    const why = marks.has(id) ? "it stands in the file twice" : check(s);
+    if (why !== null) bad(line, `seal ${s.number} of \`${s.writer}\`: ${why}`);
+    const named = parseMarks(s.wrote) ?? [];
+    marks.set(id, named);
+    for (const m of named) if (m.stream === session) own.set(m.seq, m.hash);
+  }
+  return { marks, own };
 }
 
 /** Null when one of them is something else: only what is signed by a root key can stand here. */
@@ -296,7 +330,7 @@ function keysOfHeader(keys: readonly KeyEntry[]) {
 
 const isLoose = (stream: StreamId): boolean => stream === ERASURES || isPolicyStream(stream);
 
-/** Entries of `erasures` that came along: each proved by its path, none chained to the next, since those between are not here. */
+/** Entries of `erasures` that came along: each proved by its links, none chained to the next, since those between are not here. */
 function erasedPlaces(session: StreamId) {
   const ranges: { first: Seq; last: Seq }[] = [];
   return {

@@ -15,18 +15,18 @@ import {
   ZERO,
 } from "../../vocab/index.ts";
 import {
-  commitHash,
   encodePayload,
   entryHash,
   isStreamName,
   isWriterName,
-  merkleRoot,
+  type Mark,
+  marksText,
   type PutBlob,
   payloadHash,
-  rangesText,
-  type StoredCommit,
   type StoredEntry,
-  sealText,
+  type StoredSeal,
+  sealHash,
+  signedText,
   storedKind,
 } from "../codec.ts";
 import { type Seen, seenText } from "./seen.ts";
@@ -35,9 +35,9 @@ import { type Seen, seenText } from "./seen.ts";
 export type StreamHead = Readonly<{ seq: Seq; hash: Digest; at: Millis }>;
 export const EMPTY_STREAM: StreamHead = Object.freeze({ seq: seq(0), hash: ZERO, at: millis(0) });
 
-/** Where a writer's commits end. */
+/** Where a writer's seals end. */
 export type WriterHead = Readonly<{ number: number; hash: Digest }>;
-export const FIRST_COMMIT: WriterHead = Object.freeze({ number: 0, hash: ZERO });
+export const NO_SEAL: WriterHead = Object.freeze({ number: 0, hash: ZERO });
 
 export type SealPorts = Readonly<{ writer: WriterId; key: KeyId; hash: Hash; sign: Sign; salt: () => string }>;
 
@@ -74,37 +74,33 @@ export function sealEntries(
   });
 }
 
-/** The entries of one transaction, in the order in which they are leaves of its commit. `seen`: how far the writer has seen others. */
-export type CommitContent = Readonly<{ at: Millis; appends: readonly (readonly StoredEntry[])[]; seen?: readonly Seen[] }>;
+/** What a writer seals: how far it has written which streams. `seen`: how far it has seen others. */
+export type SealContent = Readonly<{ at: Millis; wrote: readonly Mark[]; seen: readonly Seen[]; recovered: boolean }>;
 
-export function sealCommit(head: WriterHead, { at, appends, seen = [] }: CommitContent, ports: SealPorts): StoredCommit {
+export function makeSeal(head: WriterHead, { at, wrote, seen, recovered }: SealContent, ports: SealPorts): StoredSeal {
   if (!isWriterName(ports.writer)) throw new RangeError(`\`${ports.writer}\` cannot name a writer`);
-  const ranges = rangesText(
-    appends.map(([first, ...rest]) => ({ stream: first?.stream ?? none(), first: first?.seq ?? none(), count: rest.length + 1 })),
-  );
-  const root = merkleRoot(
-    appends.flat().map((e) => e.entryHash),
-    ports.hash,
-  );
   const open = {
     writer: ports.writer,
     number: head.number + 1,
     at,
     previous: head.hash,
-    ranges,
-    root,
     key: ports.key,
+    recovered,
+    wrote: marksText(wrote),
     seen: seenText(seen),
   };
-  const hash = commitHash(open, ports.hash);
-  return { ...open, hash, signature: ports.sign(sealText(hash)) };
+  const hash = sealHash(open, ports.hash);
+  return { ...open, hash, signature: ports.sign(signedText(hash)) };
 }
 
-function none(): never {
-  throw new RangeError("an append has at least one event");
+/** Where an append ends. */
+export function toMark(entries: readonly StoredEntry[]): Mark {
+  const last = entries.at(-1);
+  if (last === undefined) throw new RangeError("an append has at least one event");
+  return { stream: last.stream, seq: last.seq, hash: last.entryHash };
 }
 
-/** The head of a project: the last commit of each writer. Kept elsewhere, it shows a file that was rolled back. */
+/** The head of a project: the last seal of each writer. Kept elsewhere, it shows a file that was rolled back. */
 export type Head = ReadonlyMap<WriterId, WriterHead>;
 export const headText = (head: Head): string =>
   [...head]

@@ -1,9 +1,9 @@
 /**
- * A commit says under its seal how far its writer has seen others: the newest commit of every other writer and the newest entry of every stream that gives authority, as
+ * A seal says how far its writer has seen others: the newest seal of every other writer and the newest entry of every stream that gives authority, as
  * its writer had seen them. A tail that is cut off one writer or one such stream is then missed by somebody else's seal.
  *
- * A commit names what has moved since its writer's commit before; each FULL_EVERYth commit names everything, so that a search for the newest word on
- * each reads a few commits per writer, whatever the length of the journal.
+ * A seal names what has moved since its writer's seal before; each FULL_EVERYth seal names everything, so that a search for the newest word on
+ * each reads a few seals per writer, whatever the length of the journal.
  */
 import {
   ACCESS,
@@ -20,7 +20,7 @@ import {
   type WriterId,
 } from "../../vocab/index.ts";
 
-/** A commit of another writer, or an entry of a stream that gives authority. */
+/** A seal of another writer, or an entry of a stream that gives authority. */
 export type SeenPlace =
   | Readonly<{ kind: "writer"; name: WriterId; number: number; hash: Digest }>
   | Readonly<{ kind: "stream"; name: StreamId; number: number; hash: Digest }>;
@@ -32,7 +32,7 @@ export type Seen =
 
 /**
  * Tables beside the entries whose rows are summed: open unknowns, approval requests that wait for a person, and counters. Of counters it says only that
- * there is a sum: it moves with what the transaction finds, so it lies beside the seal, bound to the commit by the project's key.
+ * there is a sum: it moves with what the transaction finds, so it lies beside the seal, bound to it by the project's key.
  */
 export type SummedTable = "unknowns" | "questions" | "counts";
 
@@ -68,7 +68,7 @@ export function parseSeen(text: string): readonly Seen[] | null {
   return seenText(all) === text ? all : null; // one text for one meaning
 }
 
-/** The parts to say in the next commit: everything at times, otherwise what is not as it was said last. */
+/** The parts to say in the next seal: everything at times, otherwise what is not as it was said last. */
 export function listNewlySeen(now: readonly SeenPlace[], said: ReadonlyMap<string, Digest>, number: number): readonly SeenPlace[] {
   return number % FULL_EVERY === 0 ? now : now.filter((one) => said.get(seenName(one)) !== one.hash);
 }

@@ -1,6 +1,6 @@
 /** From stored entries back to events, the chain checked on the way: the one reading path of every journal adapter (J-2). */
 import { type Digest, type Entry, FaultError, type Hash, isFault, type StreamId, seq, type TimedEvent } from "../../vocab/index.ts";
-import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredEntry } from "../codec.ts";
+import { decodePayload, entryHash, type GetBlob, payloadHash, type StoredAppend, type StoredEntry } from "../codec.ts";
 import { type SessionSummary, summariseSession } from "../summary.ts";
 import type { StreamHead } from "./seal.ts";
 
@@ -46,7 +46,33 @@ export function unsealOne(e: StoredEntry, previous: Digest | null, ports: Unseal
     throw error;
   }
 }
-type ReadOne = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased" } | { kind: "bad"; detail: string }>;
+export type ReadOne = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased" } | { kind: "bad"; detail: string }>;
+
+/**
+ * The entries of one append, each by itself. `stored` is what its body says, chained to the append before (`readBody`). One hash covers them all: where it
+ * does not match their headers, none of them counts. A payload that was changed is bad by itself.
+ */
+export function unsealAppend(append: StoredAppend, stored: readonly StoredEntry[], ports: UnsealPorts): readonly ReadOne[] {
+  const last = stored.at(-1);
+  const isWhole = last !== undefined && stored.length === append.count && entryHash(last, ports.hash) === append.hash;
+  return Array.from({ length: append.count }, (_, i): ReadOne => {
+    const e = stored[i];
+    if (e === undefined) return { kind: "bad", detail: "it is missing" };
+    if (!isWhole) return { kind: "bad", detail: WRONG_APPEND };
+    if (e.payload === null || e.salt === null) return { kind: "erased" };
+    if (payloadHash(e.salt, e.payload, ports.hash) !== e.payloadHash) return { kind: "bad", detail: "its hash does not match its payload" };
+    const decoded = decodePayload(e.kind, e.payload, ports.getBlob);
+    if (decoded.kind === "bad") return decoded;
+    return { kind: "entry", entry: { stream: e.stream, seq: e.seq, at: e.at, event: decoded.event } };
+  });
+}
+
+/** The place in an append that is bad, for who must name one: where one can be told from its neighbours, that; else the first. */
+export function findBad(read: readonly ReadOne[]): Readonly<{ index: number; detail: string }> | null {
+  const bad = read.flatMap((one, index) => (one.kind === "bad" ? [{ index, detail: one.detail }] : []));
+  return bad.find(({ detail }) => detail !== WRONG_APPEND) ?? bad[0] ?? null;
+}
+const WRONG_APPEND = "its append does not match its hash";
 
 /** A reader knows where the stream ends: entries that are missing at its end are named as well, never taken for its end. */
 export function checkEnd(stream: StreamId, last: Pick<StreamHead, "seq" | "hash">, head: Pick<StreamHead, "seq" | "hash">): void {

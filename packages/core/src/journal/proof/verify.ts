@@ -1,44 +1,49 @@
 /**
  * Proof that a journal is what its writers wrote, from the stored form and the root's public key alone.
- * J-21 the commits of one writer, or the entries of one stream, cannot be cut off at the end while another writer's seal names them.
+ * J-21 the seals of one writer, or the entries of one stream, cannot be cut off at the end while another writer's seal names them.
  * J-28 a journal that is written to meanwhile verifies like one that rests: what came after the reading began is not held against it.
  *
- * Each entry is hashed twice (payload, header), and once more in its commit's tree; one signature is checked per commit.
- * Rules: J-9, J-11, J-12.
+ * Each entry is hashed twice (payload, header); one signature is checked per seal. One stream is read at a time, and of its hashes only those
+ * that a seal names are kept.
+ * Rules: J-9, J-11, J-12, J-29.
  */
-import { type Digest, KEYS, type Seq, type StreamId, seq, type WriterId } from "../../vocab/index.ts";
-import { merkleRoot, parseRanges, type Range, type StoredCommit } from "../codec.ts";
+import { KEYS, type Seq, type StreamId } from "../../vocab/index.ts";
 import type { Records } from "../port.ts";
 import {
-  type CommitChain,
   createBlobCheck,
-  createCommitChain,
   createEntryChain,
   createErasureBook,
   createKeyBook,
   type EntryChain,
-  type KeyBook,
   type ProofPorts,
   refuseErasure,
   refusePayload,
 } from "./checks.ts";
 import type { Keyring } from "./keys.ts";
 import { type PolicySetWithoutTexts, policyProof } from "./policy-texts.ts";
-import type { Head, WriterHead } from "./seal.ts";
-import { parseSeen, type SeenPlace, seenName } from "./seen.ts";
-
-export type VerifyProblem =
-  | Readonly<{ kind: "entry"; stream: StreamId; seq: Seq; reason: string }>
-  | Readonly<{ kind: "commit"; writer: WriterId; commit: number; reason: string }>;
+import type { Head } from "./seal.ts";
+import { SealBook, type VerifyProblem } from "./seal-book.ts";
+import { isAlwaysSealed } from "./sealing.ts";
 
 export type Verification = Readonly<{
-  counts: Readonly<{ streams: number; entries: number; commits: number; writers: number; blobs: number; erased: number }>;
+  counts: Readonly<{
+    streams: number;
+    entries: number;
+    seals: number;
+    writers: number;
+    blobs: number;
+    erased: number;
+    /** Entries that no seal covers yet: written in the last moments, or before a crash. Chained, but signed by nobody. */
+    unsealed: number;
+    /** Seals over what a process had left unsealed when it died. */
+    recovered: number;
+  }>;
   head: Head;
   /** Null: everything is as it was written. */
   firstBad: VerifyProblem | null;
-  /** In order, entries before commits; at most MOST_PROBLEMS of each. */
+  /** In order, entries before seals; at most MAX_VERIFY_PROBLEMS of each. */
   problems: readonly VerifyProblem[];
-  /** Sets that sessions name and whose texts were never stored: an older journal, or a gate in a program's own code. */
+  /** Sets that sessions name and whose texts were never stored: a gate in a program's own code. */
   textless: readonly PolicySetWithoutTexts[];
   /** Entries whose erasure is on record while their payload is still stored: an erasure that was cut short. */
   stillThere: number;
@@ -60,39 +65,88 @@ export type Verify = Readonly<{
 export const MAX_VERIFY_PROBLEMS = 1_000;
 const PROGRESS_EVERY = 5_000;
 
-/** `late`: of a commit that was read after the entries were, and may name some that came later still. */
-type Claim = Readonly<{ first: Seq; count: number; writer: WriterId; number: number; late: boolean }>;
-type Sealed = Readonly<{ writer: WriterId; number: number; ranges: readonly Range[]; root: Digest }>;
-type Walked = Readonly<{ stream: StreamId; found: { seq: Seq; reason: string }[]; chain: EntryChain }>;
+type FoundBad = Readonly<{ seq: Seq; reason: string }>;
+/** One stream as it was read: what is wrong with it, and what stands after the last entry that a seal covers. */
+type Walked = Readonly<{ stream: StreamId; found: FoundBad[]; chain: EntryChain; tail: UnsealedEntry[] }>;
+type UnsealedEntry = Readonly<{ seq: Seq; hash: string; always: boolean }>;
+/** What reading the streams has counted. */
+type Walk = { entries: number; erased: number; stillThere: number };
 
 export function verify({ records, root, ports, head, progress, torn }: Verify): Verification {
   const partial = torn !== null;
-  const commits = readCommits(records, createKeyBook(records, root, ports, torn), ports, head);
-  commits.read(false); // before the entries, so that whatever these commits name is there by then
-  const erasures = createErasureBook(records);
+  const keys = createKeyBook(records, root, ports, torn);
+  const seals = new SealBook({ records, keys, ports, head, most: MAX_VERIFY_PROBLEMS });
+  seals.read(); // before the entries, so that whatever these seals name is there by then
   const blobs = createBlobCheck(records, ports.hash, partial);
   const policies = policyProof(records, ports.hash, partial);
   const present = new Set(records.streams());
-  const walked: Walked[] = [];
-  let entries = 0;
-  let erased = 0;
-  let stillThere = 0;
-  for (const stream of [...new Set([...present, ...commits.claims.keys()])].sort()) {
-    const found: { seq: Seq; reason: string }[] = [];
+  const walk: Walk = { entries: 0, erased: 0, stillThere: 0 };
+  const walkStream = streamWalker({ records, ports, progress, seals, blobs, policies, walk });
+  const walked = [...new Set([...present, ...seals.streams()])].sort().map(walkStream);
+  progress(walk.entries);
+  if (walked.some(({ tail }) => tail.length > 0) || seals.isBehind()) seals.readOn();
+
+  const entryProblems: VerifyProblem[] = [];
+  const badKeys = partial ? [] : keys.ring().bad;
+  let unsealed = 0;
+  for (const { stream, found, chain, tail } of walked) {
+    if (stream === KEYS) found.push(...badKeys);
+    const left = chain.broken() ? [] : tail.slice(seals.coveredLater(stream, tail));
+    unsealed += left.length;
+    if (!partial) {
+      found.push(...left.filter((e) => e.always).map(({ seq: at }) => ({ seq: at, reason: "no seal covers it, and such an entry is sealed as it is written" })));
+      if (!chain.broken()) found.push(...seals.missing(stream, chain.count()));
+    }
+    found.sort((a, b) => a.seq - b.seq);
+    for (const f of found) if (entryProblems.length < MAX_VERIFY_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
+  }
+  if (!partial) seals.checkSeen();
+  if (head !== null) seals.checkHead(head);
+  const heads = seals.heads();
+  const problems = [...entryProblems, ...seals.problems.sort(bySeal)];
+  return {
+    counts: {
+      streams: present.size,
+      entries: walk.entries,
+      seals: seals.count(),
+      writers: heads.size,
+      blobs: blobs.count(),
+      erased: walk.erased,
+      unsealed,
+      recovered: seals.recovered(),
+    },
+    head: heads,
+    firstBad: problems[0] ?? null,
+    problems,
+    textless: policies.textless(),
+    stillThere: walk.stillThere,
+  };
+}
+
+type Walker = Pick<Verify, "records" | "ports" | "progress"> &
+  Readonly<{ seals: SealBook; blobs: ReturnType<typeof createBlobCheck>; policies: ReturnType<typeof policyProof>; walk: Walk }>;
+
+/** Reads one stream, entry by entry. */
+function streamWalker({ records, ports, progress, seals, blobs, policies, walk }: Walker): (stream: StreamId) => Walked {
+  const erasures = createErasureBook(records);
+  return (stream) => {
+    const found: FoundBad[] = [];
+    const tail: UnsealedEntry[] = [];
     const chain = createEntryChain(stream, ports.hash);
+    const covered = seals.coveredUpTo(stream);
     for (const e of records.entries(stream)) {
-      entries += 1;
-      if (entries % PROGRESS_EVERY === 0) progress(entries);
+      walk.entries += 1;
+      if (walk.entries % PROGRESS_EVERY === 0) progress(walk.entries);
       const at = chain.place();
       const reason = chain.check(e);
       if (reason !== null) found.push({ seq: at, reason });
       if (chain.broken()) break;
       let why: string | null = null;
       if (e.payload === null || e.salt === null) {
-        erased += 1;
+        walk.erased += 1;
         why = refuseErasure(e, erasures.cover(stream, at));
       } else if (reason === null) {
-        if (erasures.known(stream, at)) stillThere += 1;
+        if (erasures.known(stream, at)) walk.stillThere += 1;
         why = refusePayload(e.kind, e.payload, (ref) => {
           const bad = blobs.check(ref);
           // a blob may go together with its payload, right after that was read
@@ -100,166 +154,16 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
         });
         why ??= policies.check(e);
       }
+      why ??= seals.whyOther(stream, at, e.entryHash);
       if (why !== null) found.push({ seq: at, reason: why });
+      if (at > covered) tail.push({ seq: at, hash: e.entryHash, always: isAlwaysSealed(stream, e.kind) });
     }
-    walked.push({ stream, found, chain });
-  }
-  progress(entries);
-
-  const isAhead = ({ stream, chain }: Walked): boolean => {
-    const claimed = (commits.claims.get(stream) ?? []).reduce((last, c) => Math.max(last, c.first + c.count - 1), 0);
-    return !chain.broken() && chain.hashes.length > claimed;
-  };
-  if (walked.some(isAhead) || commits.isBehind()) commits.read(true);
-
-  const entryProblems: VerifyProblem[] = [];
-  const leaves = new Map<StreamId, readonly Digest[]>();
-  const badKeys = partial ? [] : commits.ring().bad;
-  for (const { stream, found, chain } of walked) {
-    if (stream === KEYS) found.push(...badKeys);
-    if (!chain.broken()) found.push(...coverage(commits.claims.get(stream) ?? [], chain.hashes.length, partial));
-    found.sort((a, b) => a.seq - b.seq);
-    for (const f of found) if (entryProblems.length < MAX_VERIFY_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
-    leaves.set(stream, chain.hashes);
-  }
-  for (const c of commits.sealed) {
-    const tree = c.ranges.flatMap((r) => (leaves.get(r.stream) ?? []).slice(r.first - 1, r.first - 1 + r.count));
-    // entries that are missing were named above; without them there is no root to compare
-    if (tree.length !== c.ranges.reduce((sum, r) => sum + r.count, 0)) continue;
-    if (merkleRoot(tree, ports.hash) !== c.root) commits.bad(c.writer, c.number, "its entries are not those it was sealed over");
-  }
-  if (!partial) for (const p of missed(commits, leaves)) (p.kind === "entry" ? entryProblems : commits.problems).push(p);
-  const heads = commits.heads();
-  if (head !== null) checkHead(head, heads, commits.bad);
-  const problems = [...entryProblems.sort(byEntry), ...commits.problems.sort(byCommit)];
-  return {
-    counts: { streams: present.size, entries, commits: commits.count(), writers: heads.size, blobs: blobs.count(), erased },
-    head: heads,
-    firstBad: problems[0] ?? null,
-    problems,
-    textless: policies.textless(),
-    stillThere,
+    return { stream, found, chain, tail };
   };
 }
 
-/** The writers' chains, as far as they have been read: reading again goes on where the last reading ended. */
-function readCommits(records: Records, keys: KeyBook, ports: ProofPorts, head: Head | null) {
-  const chains = new Map<WriterId, { readonly chain: CommitChain; taken: number }>();
-  const hashes = new Map<WriterId, Digest[]>();
-  const seen = new Map<string, Sighting>();
-  const claims = new Map<StreamId, Claim[]>();
-  const sealed: Sealed[] = [];
-  const problems: VerifyProblem[] = [];
-  const bad = (writer: WriterId, commit: number, reason: string): void => {
-    if (problems.length < MAX_VERIFY_PROBLEMS) problems.push({ kind: "commit", writer, commit, reason });
-  };
-  function take(writer: WriterId, c: StoredCommit, chain: CommitChain, late: boolean): void {
-    const reason = chain.check(c);
-    if (reason !== null) bad(writer, chain.place(), reason);
-    const expected = head?.get(writer);
-    if (expected?.number === c.number && expected.hash !== c.hash) bad(writer, c.number, "it is not the commit of the given head");
-    const own = hashes.get(writer);
-    if (own === undefined) hashes.set(writer, [c.hash]);
-    else own.push(c.hash);
-    if (!late)
-      for (const one of parseSeen(c.seen) ?? [])
-        if (one.kind !== "sum") seen.set(`${seenName(one)}${one.number}`, { ...one, by: { writer, number: c.number } });
-    const ranges = parseRanges(c.ranges);
-    if (ranges === null) return;
-    sealed.push({ writer, number: c.number, ranges, root: c.root });
-    for (const { stream, first, count } of ranges) {
-      const claim = { first, count, writer, number: c.number, late };
-      const list = claims.get(stream);
-      if (list === undefined) claims.set(stream, [claim]);
-      else list.push(claim);
-    }
-  }
-  return {
-    claims,
-    sealed,
-    problems,
-    bad,
-    seen,
-    hashes,
-    /** Of a journal that is written to meanwhile: a writer read later names commits of one that was read before. */
-    isBehind: () => [...seen.values()].some((one) => one.kind === "writer" && one.number > (hashes.get(one.name)?.length ?? 0)),
-    ring: keys.ring,
-    count: () => [...chains.values()].reduce((sum, c) => sum + c.taken, 0),
-    heads(): Head {
-      const heads = new Map<WriterId, WriterHead>();
-      for (const [writer, { chain }] of chains) {
-        const last = chain.head();
-        if (last !== null) heads.set(writer, last);
-      }
-      return heads;
-    },
-    read(late: boolean): void {
-      for (const writer of [...records.writers()].sort()) {
-        const known = chains.get(writer) ?? { chain: createCommitChain(writer, keys, ports), taken: 0 };
-        chains.set(writer, known);
-        let place = 0;
-        for (const c of records.commits(writer)) {
-          place += 1;
-          if (place > known.taken) take(writer, c, known.chain, late);
-        }
-        known.taken = Math.max(known.taken, place);
-      }
-    },
-  };
-}
-
-/** A claim of one commit about another writer or stream. */
-type Sighting = SeenPlace & Readonly<{ by: Readonly<{ writer: WriterId; number: number }> }>;
-
-/** Commits and entries that a seal names and that are missing or different. */
-function* missed(
-  { seen, hashes }: Readonly<{ seen: ReadonlyMap<string, Sighting>; hashes: ReadonlyMap<WriterId, readonly Digest[]> }>,
-  leaves: ReadonlyMap<StreamId, readonly Digest[]>,
-): Generator<VerifyProblem> {
-  for (const one of seen.values()) {
-    const found = (one.kind === "writer" ? hashes.get(one.name) : leaves.get(one.name))?.[one.number - 1];
-    if (found === one.hash) continue;
-    const by = `commit ${one.by.number} of writer \`${one.by.writer}\` names`;
-    const reason = found === undefined ? `it is missing: ${by} it` : `it is not the one that ${by}`;
-    if (one.kind === "writer") yield { kind: "commit", writer: one.name, commit: one.number, reason };
-    else yield { kind: "entry", stream: one.name, seq: seq(one.number), reason };
-  }
-}
-
-/** By writer and number; of several about one commit, the one that was found first. */
-function byCommit(a: VerifyProblem, b: VerifyProblem): number {
-  if (a.kind !== "commit" || b.kind !== "commit") return 0;
-  return a.writer < b.writer ? -1 : a.writer > b.writer ? 1 : a.commit - b.commit;
-}
-
-function byEntry(a: VerifyProblem, b: VerifyProblem): number {
-  if (a.kind !== "entry" || b.kind !== "entry") return 0;
-  return a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : a.seq - b.seq;
-}
-
-/** Every writer is at or after the given head, and what it has there is what it had then. */
-function checkHead(given: Head, heads: Head, bad: (writer: WriterId, commit: number, reason: string) => void): void {
-  for (const [writer, { number }] of given) {
-    const now = heads.get(writer);
-    if (now === undefined) bad(writer, 1, `it is missing: the given head has commit ${number} of this writer`);
-    else if (now.number < number)
-      bad(writer, now.number + 1, `it is missing: the given head has commit ${number}, the journal ends before it`);
-  }
-}
-
-/** Where a stream's entries and the commits' claims on them part. `count` entries are there. */
-function coverage(claims: Claim[], count: number, partial: boolean): { seq: Seq; reason: string }[] {
-  const found: { seq: Seq; reason: string }[] = [];
-  let next = 1;
-  for (const c of claims.sort((a, b) => a.first - b.first || (a.writer < b.writer ? -1 : 1))) {
-    const by = `commit ${c.number} of writer \`${c.writer}\``;
-    if (c.first < next) found.push({ seq: c.first, reason: `${by} claims it, and so does another commit` });
-    if (c.first > next && next <= count && !partial) found.push({ seq: seq(next), reason: "no commit covers it" });
-    const end = c.first + c.count;
-    if (end - 1 > count && !partial && !c.late)
-      found.push({ seq: seq(Math.max(count + 1, c.first)), reason: `it is missing: ${by} names it` });
-    next = Math.max(next, end);
-  }
-  if (next <= count && !partial) found.push({ seq: seq(next), reason: "no commit covers it" });
-  return found;
+/** By writer and number; of several about one seal, the one that was found first. */
+function bySeal(a: VerifyProblem, b: VerifyProblem): number {
+  if (a.kind !== "seal" || b.kind !== "seal") return 0;
+  return a.writer < b.writer ? -1 : a.writer > b.writer ? 1 : a.seal - b.seal;
 }

@@ -87,7 +87,7 @@ export const journalCommands: readonly CommandSpec[] = [
   },
   {
     name: "journal head",
-    summary: "Print the last commit of each writer: keep it elsewhere to detect a rollback",
+    summary: "Print the last seal of each writer: keep it elsewhere to detect a rollback",
     args: [],
     options: {},
     notes: [],

@@ -21,8 +21,9 @@ export function journalHandlers({ runtime, views, lanes }: OperationContext): Re
   const stored = (stream: StreamId, at: number) => {
     const found = store.stored(stream, seq(at));
     if (found === null) return null;
-    const { writer, number, at: committed, hash, root, key, signature } = found.commit;
-    return { ...found.entry, commit: { writer, number, at: committed, hash, root, key, signature } };
+    if (found.seal === null) return { ...found.entry, seal: null };
+    const { writer, number, at: sealedAt, recovered, hash, key, signature } = found.seal;
+    return { ...found.entry, seal: { writer, number, at: sealedAt, recovered, hash, key, signature } };
   };
   return {
     /** In a thread of its own: a long journal does not keep the others waiting. */

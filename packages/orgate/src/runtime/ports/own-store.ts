@@ -65,6 +65,7 @@ function toStore(given: OwnStore): Store {
     stored: cannot("show stored entries"),
     checkWritable: cannot("say whether it can be written"),
     erase: cannot("erase"),
+    seal: async () => {}, // a store of one's own seals as it likes
     close: () => journal.close(),
     ...own,
     alarms: bindMethods(alarms),

@@ -1,22 +1,24 @@
-/** Writes one sealed append inside the transaction of its batch: head, conditions, entries, and the rows of the tables beside them. */
+/** Writes one sealed append inside the transaction of its batch: its row, the conditions of writing it, and the rows of the tables beside it. */
 import type { DatabaseSync } from "node:sqlite";
-import type {
-  DeadLetterChanges,
-  SessionSummary,
-  StoredCommit,
-  StoredEntry,
-  StreamHead,
-  TrustedValueChange,
-  UnknownChanges,
-} from "@orgate/core/journal";
-import { type Epoch, type Fault, type IntentId, type SessionId, type StreamId, seq, type WriterId } from "@orgate/core/vocab";
+import type { DeadLetterChanges, SessionSummary, StreamHead, TrustedValueChange, UnknownChanges } from "@orgate/core/journal";
+import {
+  type Digest,
+  type Epoch,
+  type Fault,
+  type IntentId,
+  type Millis,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  seq,
+  type WriterId,
+} from "@orgate/core/vocab";
 import { type ApprovalRequestWriter, questionWriter } from "./approval-requests.ts";
 import type { Blobs, NewBlob } from "./blobs.ts";
 import { type Claims, claimWriter } from "./claims.ts";
 import type { AppendCounts, CountWriter } from "./counts.ts";
 import type { DeadLetterWriter } from "./dead-letters.ts";
 import type { ApprovalRequestRows } from "./proof/approval-proof.ts";
-import type { Moves } from "./proof/sums.ts";
 import type { TrustedValueWriter } from "./trusted-values.ts";
 import { type UnknownWriter, unknownWriter } from "./unknowns.ts";
 
@@ -25,26 +27,31 @@ export type Owner = Readonly<{ writer: WriterId; incarnation: number; pid: numbe
 
 export type SealedAppend = Readonly<{
   stream: StreamId;
+  /** Where the stream must end; of a session that is held, its only writer knows. */
   head: Pick<StreamHead, "seq" | "hash">;
   /** Null for a stream that nobody holds: one that belongs to no session, or a session that begins here and now. */
   epoch: Epoch | null;
   begins: boolean;
-  entries: readonly StoredEntry[];
+  row: Readonly<{ first: Seq; count: number; hash: Digest; mac: string; body: string; at: Millis }>;
+  unlessHalted: readonly string[];
+  /** Null when no other table is concerned, as with most appends of a turn. */
+  beside: RowsBeside | null;
+}>;
+
+/** What is written with an append, or is a condition of it, in other tables. */
+export type RowsBeside = Readonly<{
   blobs: readonly NewBlob[];
   consumes: readonly IntentId[];
   tells: readonly Readonly<{ id: IntentId; session: SessionId; intent: string }>[];
-  unlessHalted: readonly string[];
   /** Scopes that this append halts (`on`) or resumes. */
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
   claims: Claims;
   counts: AppendCounts | null;
   known: readonly TrustedValueChange[];
-  /** Null for a stream that is not a session's. `listed`: a column that lists filter by has changed. */
-  summary: Readonly<{ value: SessionSummary; listed: boolean }> | null;
+  /** Of a session of which a column that lists filter by has changed. */
+  listed: SessionSummary | null;
   questions: ApprovalRequestRows;
   unknowns: UnknownChanges;
-  /** By how much that moves the sums over these tables (`sums.ts`). */
-  moves: Moves;
   /** Sessions whose open unknowns and approval requests are dropped, because their content is to be erased. */
   forgets: readonly SessionId[];
   deadLetters: DeadLetterChanges;
@@ -56,6 +63,8 @@ export type AppendTables = Readonly<{
   trustedValues: Pick<TrustedValueWriter, "keep">;
   counts(): Pick<CountWriter, "add">;
 }>;
+/** Who writes, and the number of the seal that covers it, or will. */
+export type AppendBy = Readonly<{ owner: Owner; seal: number }>;
 
 export class AppendWriter {
   readonly #tables: AppendTables;
@@ -75,40 +84,17 @@ export class AppendWriter {
   }
 
   /** Throws `Refused` when a condition of the append does not hold. */
-  write(a: SealedAppend, index: number, { commit, owner }: Readonly<{ commit: StoredCommit; owner: Owner }>): void {
-    const last = a.entries.at(-1);
-    if (last === undefined) throw new RangeError("an append has at least one event");
-    if (!this.#moveHead(a, last, owner)) throw new Refused(index, this.#explainConflict(a, owner));
-    const refused =
-      this.#findHalt(a) ?? this.#claim(a.stream, a.claims) ?? (a.counts === null ? null : this.#tables.counts().add(a.counts));
-    if (refused !== null) throw new Refused(index, refused);
-    for (const { scope, on } of a.halts) on ? this.#sql.halt.run(scope) : this.#sql.resume.run(scope, scope);
-    for (const id of a.consumes) {
-      if (this.#sql.consume.run(id, a.stream).changes === 1) continue;
-      throw new Refused(index, { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` });
-    }
-    for (const { id, session, intent } of a.tells) this.putIntent(id, session, intent);
-    for (const blob of a.blobs) this.#tables.blobs.add(blob);
-    for (const session of a.forgets) {
-      this.#unknowns.forget(session);
-      this.#questionRows().forget(session);
-    }
-    if (a.known.length > 0) this.#tables.trustedValues.keep(a.stream, last.at, a.known);
-    for (const e of a.entries)
-      this.#sql.addEntry.run(
-        e.stream,
-        e.seq,
-        e.at,
-        e.kind,
-        e.previous,
-        e.payloadHash,
-        e.entryHash,
-        e.salt,
-        e.payload,
-        commit.writer,
-        commit.number,
-      );
-    this.#writeSummary(a);
+  write(a: SealedAppend, index: number, by: AppendBy): void {
+    const halted = this.#findHalt(a);
+    if (halted !== null) throw new Refused(index, halted);
+    if (!this.#addRow(a, by)) throw new Refused(index, this.#explainConflict(a, by.owner));
+    if (a.beside === null) return;
+    this.#writeBeside(a, a.beside, index);
+  }
+
+  /** One statement, without a transaction around it: the row of a session that is held, while nothing at all is halted. False: something is in the way. */
+  writeAlone(a: SealedAppend, { owner, seal }: AppendBy): boolean {
+    return this.#addHeld(a, { owner, seal }, a.unlessHalted.length > 0);
   }
 
   /** False if the intent was there already. */
@@ -116,12 +102,53 @@ export class AppendWriter {
     return this.#sql.putIntent.run(id, session, intent, Date.now()).changes === 1;
   }
 
-  #moveHead({ stream, head, epoch, begins }: SealedAppend, last: StoredEntry, owner: Owner): boolean {
-    const to = [last.seq, last.entryHash, last.at] as const;
+  /** Rows of the list of sessions that nobody filters by. */
+  touch(s: SessionSummary): void {
+    this.#sql.touchSession.run(JSON.stringify(s), s.session);
+  }
+
+  #addHeld({ stream, epoch, row }: SealedAppend, { owner, seal }: AppendBy, unlessAnyHalt: boolean): boolean {
+    const { first, count, hash, mac, body } = row;
+    const { writer, incarnation } = owner;
+    return (
+      this.#sql.addHeld.run(count, first, writer, seal, hash, mac, body, stream, epoch, writer, incarnation, unlessAnyHalt ? 1 : 0).changes ===
+      1
+    );
+  }
+
+  #addRow(a: SealedAppend, by: AppendBy): boolean {
+    if (a.epoch !== null) return this.#addHeld(a, by, false);
+    const { stream, head, begins, row } = a;
+    const to = [row.first + row.count - 1, row.hash, row.at] as const;
     const begin = (): boolean => this.#sql.newStream.run(stream, ...to).changes === 1;
-    if (begins) return begin(); // a row that is there already, if only for its hold, is another session
-    if (epoch === null) return this.#sql.moveHead.run(...to, stream, head.seq, head.hash).changes === 1 || (head.seq === 0 && begin());
-    return this.#sql.moveHeldHead.run(...to, stream, head.seq, head.hash, epoch, owner.writer, owner.incarnation).changes === 1;
+    // a row that is there already, if only for its hold, is another session
+    const isMoved = begins ? begin() : this.#sql.moveHead.run(...to, stream, head.seq, head.hash).changes === 1 || (head.seq === 0 && begin());
+    return isMoved && this.#sql.addFree.run(row.count, row.first, by.owner.writer, by.seal, row.hash, row.mac, row.body, stream).changes === 1;
+  }
+
+  #writeBeside({ stream, row }: SealedAppend, b: RowsBeside, index: number): void {
+    const refused = this.#claim(stream, b.claims) ?? (b.counts === null ? null : this.#tables.counts().add(b.counts));
+    if (refused !== null) throw new Refused(index, refused);
+    for (const { scope, on } of b.halts) on ? this.#sql.halt.run(scope) : this.#sql.resume.run(scope, scope);
+    for (const id of b.consumes) {
+      if (this.#sql.consume.run(id, stream).changes === 1) continue;
+      throw new Refused(index, { kind: "intent-refused", intent: id, detail: `intent \`${id}\` is not pending` });
+    }
+    for (const { id, session, intent } of b.tells) this.putIntent(id, session, intent);
+    for (const blob of b.blobs) this.#tables.blobs.add(blob);
+    for (const session of b.forgets) {
+      this.#unknowns.forget(session);
+      this.#questionRows().forget(session);
+    }
+    if (b.known.length > 0) this.#tables.trustedValues.keep(stream, row.at, b.known);
+    if (b.listed !== null) {
+      const s = b.listed;
+      this.#sql.listSession.run(s.session, s.state, s.agent, s.openedAt, JSON.stringify(s));
+    }
+    const session = stream as SessionId; // the rest is about sessions, and empty for any other stream
+    if (b.questions.gone.length + b.questions.put.length > 0) this.#questionRows().keep(session, b.questions);
+    this.#unknowns.keep(session, b.unknowns);
+    this.#tables.deadLetters.keep(session, b.deadLetters);
   }
 
   #explainConflict({ stream, head, epoch, begins }: SealedAppend, owner: Owner): Fault {
@@ -139,31 +166,26 @@ export class AppendWriter {
     return scope === undefined ? null : { kind: "halted", scope };
   }
 
-  #writeSummary(a: SealedAppend): void {
-    if (a.summary === null) return;
-    const { value: s, listed } = a.summary;
-    const text = JSON.stringify(s);
-    if (listed) this.#sql.listSession.run(s.session, s.state, s.agent, s.openedAt, text);
-    else this.#sql.touchSession.run(text, s.session);
-    this.#questionRows().keep(s.session, a.questions);
-    this.#unknowns.keep(s.session, a.unknowns);
-    this.#tables.deadLetters.keep(s.session, a.deadLetters);
-  }
-
   #questionRows(): ApprovalRequestWriter {
     this.#questions ??= questionWriter(this.#db);
     return this.#questions;
   }
 }
 
+/** The id of the next append: where the journal's entries end, plus one. */
+const NEXT_ID = "coalesce((SELECT id + count FROM appends ORDER BY id DESC LIMIT 1), 1)";
+const COLUMNS = "(id, count, stream, first, writer, seal, hash, mac, body)";
+
 const prepareAppends = (db: DatabaseSync) => ({
   headOf: db.prepare("SELECT seq, hash, epoch, holder, incarnation FROM streams WHERE stream = ?"),
-  moveHead: db.prepare("UPDATE streams SET seq = ?, hash = ?, at = ? WHERE stream = ? AND seq = ? AND hash = ?"),
-  moveHeldHead: db.prepare(
-    "UPDATE streams SET seq = ?, hash = ?, at = ? WHERE stream = ? AND seq = ? AND hash = ? AND epoch = ? AND holder = ? AND incarnation = ?",
+  /** The fence: only the holder of the session appends, under its epoch, checked in the statement that writes. */
+  addHeld: db.prepare(
+    `INSERT INTO appends ${COLUMNS} SELECT ${NEXT_ID}, ?, no, ?, ?, ?, ?, ?, ? FROM streams
+     WHERE stream = ? AND epoch = ? AND holder = ? AND incarnation = ? AND (? = 0 OR NOT EXISTS (SELECT 1 FROM halts))`,
   ),
+  addFree: db.prepare(`INSERT INTO appends ${COLUMNS} SELECT ${NEXT_ID}, ?, no, ?, ?, ?, ?, ?, ? FROM streams WHERE stream = ?`),
+  moveHead: db.prepare("UPDATE streams SET seq = ?, hash = ?, at = ? WHERE stream = ? AND seq = ? AND hash = ?"),
   newStream: db.prepare("INSERT OR IGNORE INTO streams (stream, seq, hash, at, epoch) VALUES (?, ?, ?, ?, 0)"),
-  addEntry: db.prepare("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
   consume: db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0"),
   putIntent: db.prepare("INSERT OR IGNORE INTO inbox (id, session, intent, taken, arrived_at) VALUES (?, ?, ?, 0, ?)"),
   listSession: db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)"),

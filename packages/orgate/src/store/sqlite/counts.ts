@@ -14,7 +14,7 @@ import {
 import { type Fault, FaultError, isSessionStream, type RecentCounts, type SessionId, streamId } from "@orgate/core/vocab";
 import type { Alarms } from "./proof/alarms.ts";
 import { type CountKeys, type CountLedger, type CountProof, KEPT_SLOT, toCountSlot } from "./proof/count-proof.ts";
-import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
+import { eventsOfStream, hasTable } from "./side-table.ts";
 
 const TABLES = {
   kept_counts: "(name TEXT PRIMARY KEY, since INTEGER NOT NULL DEFAULT 0)",
@@ -160,12 +160,22 @@ export function assertProved(session: SessionId, entries: Iterable<unknown>, ala
   }
 }
 
+/** Those that are not in the index yet are new. */
+const SINCE_STREAMS_SQL =
+  "SELECT stream FROM streams WHERE at >= ? OR no IN (SELECT stream FROM appends WHERE id > (SELECT id FROM indexed))";
+
 const sessionsSince = (db: DatabaseSync, bucket: number): readonly SessionId[] =>
   db
-    .prepare("SELECT stream FROM streams WHERE at >= ?")
+    .prepare(SINCE_STREAMS_SQL)
     .all(bucket * BUCKET_MS)
     .map((row) => streamId(String(row.stream)))
     .filter(isSessionStream);
+
+/** Something of the session was erased: it can be counted no more. */
+function hasErased(session: SessionId, records: Records): boolean {
+  for (const { payload } of records.entries(session)) if (payload === null) return true;
+  return false;
+}
 
 /** Sessions in which something was written since; what cannot be read is named when its session is taken up. */
 function* ofLastDay(db: DatabaseSync, records: Records, now: number): Iterable<Count> {
@@ -177,16 +187,6 @@ function* ofLastDay(db: DatabaseSync, records: Records, now: number): Iterable<C
 export function rebuildCounts(db: DatabaseSync): void {
   for (const [name, columns] of Object.entries(TABLES))
     if (!hasTable(db, name)) db.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns} STRICT, WITHOUT ROWID`);
-}
-
-/** Counters from before there were sums over them are not believed: they are made from the entries when they are next read. */
-export function upgradeCounts(db: DatabaseSync): void {
-  const hasSlots = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('counts') WHERE name = 'slot'").get() !== undefined;
-  makeOnce(
-    db,
-    () => !hasTable(db, "counts") || hasSlots(),
-    () => db.exec(`DROP TABLE counts; DROP TABLE IF EXISTS kept_counts; DROP TABLE IF EXISTS count_slots; ${COUNTS_SCHEMA}`),
-  );
 }
 
 /** Rows that are not what the entries of the last day count, by name. What was erased can be counted no more: then a row may hold more. */
@@ -207,7 +207,7 @@ export function findWrongCounts(db: DatabaseSync, records: Records, now: number)
     if (isKept(row.name, Number(row.bucket))) add(keyOf(row.name, row.agent, row.value, Number(row.bucket)), Number(row.n));
   for (const { name, agent, value, by, at } of ofLastDay(db, records, now))
     if (isKept(name, toBucket(at))) add(keyOf(name, agent, value, toBucket(at)), -by);
-  const erased = db.prepare("SELECT 1 FROM entries WHERE payload IS NULL AND at >= ? LIMIT 1").get(day * BUCKET_MS) !== undefined;
+  const erased = [...sessionsSince(db, day)].some((session) => hasErased(session, records));
   const wrong = [...sums].filter(([, n]) => n < 0 || (n > 0 && !erased)).map(([key]) => String((JSON.parse(key) as unknown[])[0]));
   return [...new Set(wrong)].sort();
 }

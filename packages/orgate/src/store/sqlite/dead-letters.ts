@@ -58,7 +58,7 @@ export function rebuildDeadLetters(db: DatabaseSync, records: () => Records): vo
       db.exec(DEAD_LETTERS_SCHEMA);
       const writer = deadLetterWriter(db);
       const sessions = db.prepare(
-        "SELECT summary FROM sessions WHERE session IN (SELECT DISTINCT stream FROM entries WHERE kind LIKE 'recovery.applied%') ORDER BY opened_at",
+        "SELECT summary FROM sessions WHERE session IN (SELECT s.stream FROM appends AS a JOIN streams AS s ON s.no = a.stream WHERE a.body LIKE '%recovery.applied%') ORDER BY opened_at",
       );
       for (const row of sessions.all()) {
         const { session, agent } = JSON.parse(String(row.summary)) as SessionSummary;

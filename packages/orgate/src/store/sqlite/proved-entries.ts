@@ -1,24 +1,22 @@
 /** Entries of the journal, believed only under a genuine seal. */
 import {
   BOUND_STREAMS,
-  checkEnd,
-  EMPTY_STREAM,
+  findBad,
   foldPendingApprovals,
   NO_PENDING_APPROVALS,
   type PendingApprovals,
+  type ReadOne,
   type SessionSummary,
-  type StoredEntry,
   summariseSession,
-  unseal,
-  unsealOne,
+  unsealAppend,
 } from "@orgate/core/journal";
-import { type Entry, FaultError, type JournalEvent, type Seq, type SessionId, type StreamId, seq } from "@orgate/core/vocab";
+import { type Digest, type Entry, FaultError, isFault, type JournalEvent, type Seq, type SessionId, type StreamId, seq } from "@orgate/core/vocab";
 import type { alteredEntries } from "./proof/altered.ts";
 import type { Seals } from "./proof/seals.ts";
-import { CHUNK, type JournalRows } from "./rows.ts";
+import { type AppendRow, CHUNK, type JournalRows } from "./rows.ts";
 
-/** Entries per look from a stream's end: what is looked for is usually among the first few. */
-const NEAR = 50;
+/** Appends per look from a stream's end: what is looked for is usually among the first few. */
+const NEAR = 20;
 
 export type Chunk = Readonly<{ entries: readonly Entry[]; end: boolean }>;
 
@@ -35,30 +33,66 @@ export class ProvedEntries {
 
   chunk(name: StreamId, after: Seq, most: number): Chunk {
     const limit = Math.min(most, CHUNK);
-    const { head, before, stored } = this.#rows.snapshot(() => ({
-      head: this.#rows.stream(name)?.head ?? EMPTY_STREAM,
-      before: after === 0 ? EMPTY_STREAM.hash : this.#rows.hashAt(name, after),
-      stored: this.#rows.entriesAfter(name, after, limit),
-    }));
-    if (before === null) {
-      const isBound = BOUND_STREAMS.includes(name); // its readers have read as far before
-      if (after > head.seq && stored.length === 0 && !isBound) return { entries: [], end: true };
-      if (isBound) this.#seals.alarms.raise(`entry ${after} of stream \`${name}\``, "it is missing");
-      throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
+    const { indexed, appends, previous } = this.#rows.snapshot(() => {
+      const found = this.#rows.appendsFrom(name, seq(after + 1), limit);
+      return { indexed: this.#rows.stream(name), appends: found, previous: found[0] === undefined ? null : this.#rows.previousOf(found[0]) };
+    });
+    const [first] = appends;
+    if (first === undefined && after > 0) this.#checkAfter(name, after);
+    if (first !== undefined && (previous === null || first.first > after + 1)) {
+      this.#raiseMissing(name, seq(previous === null ? first.first - 1 : after + 1));
     }
-    const start = { seq: after, hash: before };
-    const ended = stored.length < limit;
-    const last = stored.at(-1);
-    let entries: readonly Entry[] = [];
     try {
-      entries = unseal(name, start, stored, this.#rows.unsealing);
-      if (ended) checkEnd(name, last === undefined ? start : { seq: last.seq, hash: last.entryHash }, head);
+      const entries = this.#unseal(name, { appends, after, previous: previous ?? ("none" as Digest) });
+      const last = appends.at(-1);
+      const isEnd = appends.length < limit;
+      // the index says how far the stream went at the least: what is missing at its end is named, never taken for its end
+      const reached = last === undefined ? after : last.first + last.count - 1;
+      if (isEnd && indexed !== null && reached < indexed.seq)
+        throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(reached + 1), detail: "it is missing" });
+      if (isEnd && last !== undefined && indexed !== null && reached === indexed.seq && last.hash !== indexed.hash)
+        throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(reached), detail: "it is not the entry that was written last" });
+      if (last !== undefined) this.#rows.safely(() => this.#seals.proveAppend(last)); // and so all that it is chained to
+      const wanted = entries.slice(0, limit);
+      return { entries: wanted, end: isEnd && wanted.at(-1)?.seq === entries.at(-1)?.seq };
     } catch (error) {
-      if (error instanceof FaultError && error.fault.kind === "entry-bad") this.#raiseIfAltered(error.fault);
+      if (isFault(error, "entry-bad")) this.#raiseIfAltered(error.fault);
       throw error;
     }
-    if (last !== undefined) this.#rows.safely(() => this.#seals.prove(last)); // and so all that it is chained to
-    return { entries, end: ended };
+  }
+
+  #unseal(name: StreamId, { appends, after, previous }: Readonly<{ appends: readonly AppendRow[]; after: Seq; previous: Digest }>): Entry[] {
+    const entries: Entry[] = [];
+    let before = previous;
+    let due = appends[0]?.first ?? 1;
+    for (const append of appends) {
+      if (append.first !== due) throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(due), detail: "it is missing" });
+      const stored = this.#rows.entriesOf(append, before);
+      const read = unsealAppend(append, stored, this.#rows.unsealing).slice(Math.max(0, after + 1 - append.first));
+      const skipped = append.count - read.length;
+      const bad = findBad(read);
+      if (bad !== null) throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(append.first + skipped + bad.index), detail: bad.detail });
+      for (const [i, one] of read.entries()) {
+        if (one.kind === "erased") throw new FaultError({ kind: "entry-erased", stream: name, seq: seq(append.first + skipped + i) });
+        if (one.kind === "entry") entries.push(one.entry);
+      }
+      before = append.hash;
+      due = append.first + append.count;
+    }
+    return entries;
+  }
+
+  /** Nothing stands after this entry. A reader of a stream that gives authority has read it before: it must still be there. */
+  #checkAfter(name: StreamId, after: Seq): void {
+    if (this.#rows.hashAt(name, after) !== null) return;
+    if (!BOUND_STREAMS.includes(name)) return;
+    this.#seals.alarms.raise(`entry ${after} of stream \`${name}\``, "it is missing");
+    throw new FaultError({ kind: "entry-bad", stream: name, seq: after, detail: "it is missing" });
+  }
+
+  #raiseMissing(name: StreamId, at: Seq): never {
+    this.#raiseIfAltered({ stream: name, seq: at, detail: "it is missing" });
+    throw new FaultError({ kind: "entry-bad", stream: name, seq: at, detail: "it is missing" });
   }
 
   /** All entries of a session. Throws `entry-bad` or `entry-erased`. */
@@ -85,31 +119,37 @@ export class ProvedEntries {
 
   /** One entry by itself; null where there is none, or it cannot be read. */
   eventAt(name: StreamId, place: Seq): JournalEvent | null {
-    const stored = this.#rows.entryAt(name, place);
-    if (stored === null) return null;
-    const read = unsealOne(stored, stored.previous, this.#rows.unsealing);
-    if (read.kind !== "entry") return null;
-    this.#seals.prove(stored);
+    const append = this.#rows.appendsFrom(name, place, 1)[0];
+    if (append === undefined || append.first > place) return null;
+    const read = this.#read(append)[place - append.first];
+    if (read?.kind !== "entry") return null;
+    this.#rows.safely(() => this.#seals.proveAppend(append));
     return read.entry.event;
   }
 
   *newestFirst(name: StreamId): Iterable<JournalEvent> {
     for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-      const stored = this.#rows.entriesBefore(name, before, NEAR);
-      for (const one of stored) yield* this.#events(one);
-      if (stored.length < NEAR) return;
-      before = stored.at(-1)?.seq ?? 0;
+      const appends = this.#rows.appendsBefore(name, before, NEAR);
+      for (const append of appends) yield* this.#events(append);
+      if (appends.length < NEAR) return;
+      before = appends.at(-1)?.first ?? 0;
     }
   }
 
-  /** J-19 open requests follow from the decisions, as they were sealed. */
-  #events(stored: StoredEntry): readonly JournalEvent[] {
-    const read = unsealOne(stored, stored.previous, this.#rows.unsealing);
-    if (read.kind === "bad") {
-      this.#seals.alarms.raise(`entry ${stored.seq} of stream \`${stored.stream}\``, read.detail);
-      throw new FaultError({ kind: "entry-bad", stream: stored.stream, seq: stored.seq, detail: read.detail });
+  /** J-19 open requests follow from the decisions, as they were sealed. The newest first. */
+  *#events(append: AppendRow): Iterable<JournalEvent> {
+    const read = this.#read(append);
+    const bad = findBad(read);
+    if (bad !== null) {
+      const at = seq(append.first + bad.index);
+      this.#seals.alarms.raise(`entry ${at} of stream \`${append.stream}\``, bad.detail);
+      throw new FaultError({ kind: "entry-bad", stream: append.stream, seq: at, detail: bad.detail });
     }
-    this.#rows.safely(() => this.#seals.prove(stored));
-    return read.kind === "entry" ? [read.entry.event] : [];
+    this.#rows.safely(() => this.#seals.proveAppend(append));
+    for (const one of read.toReversed()) if (one.kind === "entry") yield one.entry.event;
+  }
+
+  #read(append: AppendRow): readonly ReadOne[] {
+    return unsealAppend(append, this.#rows.entriesOf(append), this.#rows.unsealing);
   }
 }

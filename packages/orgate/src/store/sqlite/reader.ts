@@ -1,12 +1,17 @@
 /** Reads the journal's database: rows (`rows.ts`), proved entries (`proved-entries.ts`) and the tables beside them. */
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import {
   type CountQuery,
-  FIRST_COMMIT,
+  decodePayload,
+  EMPTY_STREAM,
+  NO_SEAL,
   type Position,
   type Records,
   type SessionPage,
   type SessionSummary,
+  type StoredEntry,
+  type StreamHead,
+  summariseSession,
   type WriterHead,
   type WrittenEntry,
 } from "@orgate/core/journal";
@@ -18,6 +23,7 @@ import {
   type Seq,
   type SessionId,
   type StreamId,
+  seq,
   TRUSTED_VALUES,
   type WriterId,
 } from "@orgate/core/vocab";
@@ -30,8 +36,9 @@ import { type ApprovalProof, openQuestionProof, questionMacs } from "./proof/app
 import { type CountProof, countKeys, openCountProof } from "./proof/count-proof.ts";
 import { type Seals, UNPROVED } from "./proof/seals.ts";
 import { openSealedSums, type SealedSums } from "./proof/sums.ts";
+import { rebuildPlaces } from "./places.ts";
 import { type Chunk, ProvedEntries } from "./proved-entries.ts";
-import { CHUNK, type HoldRow, JournalRows, type StoredPlace, type StreamRow, toSummary } from "./rows.ts";
+import { type AppendRow, CHUNK, type HoldRow, JournalRows, type StoredPlace, type StreamRow } from "./rows.ts";
 import type { DatabasePaths } from "./schema.ts";
 import { tailReader } from "./tail.ts";
 import { rebuildTrustedValues, type TrustedValueReader, trustedValueProof, trustedValueReader } from "./trusted-values.ts";
@@ -41,6 +48,12 @@ export type Tally = Readonly<{ agent: string; state: SessionSummary["state"]; co
 
 export type SqliteReader = Readonly<{
   stream(stream: StreamId): StreamRow | null;
+  /** Where the stream ends, indexed or not. */
+  head(stream: StreamId): StreamHead;
+  /** Whether a process under this name has left appends unsealed; and these, in order. */
+  hasUnsealed(writer: WriterId): boolean;
+  unsealedBy(writer: WriterId): readonly AppendRow[];
+  entriesOf(append: AppendRow): readonly StoredEntry[];
   /** Of these, those that somebody has taken and not given back, living or not. */
   held(streams: readonly StreamId[]): ReadonlyMap<StreamId, HoldRow>;
   /** At most `most` entries, fewer than asked for when there are many; `end` when there are no more. */
@@ -75,7 +88,7 @@ export type SqliteReader = Readonly<{
   countProof: Pick<CountProof, "check" | "partOf"> | null;
 }>;
 /** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
-export type Proving = Readonly<{ seals: (records: Records) => Seals; key: string | Uint8Array | null }>;
+export type Proving = Readonly<{ seals: (rows: JournalRows) => Seals; key: string | Uint8Array | null }>;
 const NOT_PROVING: Proving = { seals: () => UNPROVED, key: null };
 
 export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Proving = NOT_PROVING): SqliteReader {
@@ -83,17 +96,14 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
   const { records } = rows;
   const safely = <T>(read: () => T): T => rows.safely(read);
   const snapshot = <T>(look: () => T): T => rows.snapshot(look);
+  rebuildPlaces(db);
   rebuildUnknowns(db, () => records);
   rebuildDeadLetters(db, () => records);
   rebuildClaims(db, () => records);
   rebuildCounts(db);
   rebuildTrustedValues(db, () => records);
-  const seals = proving.seals(records);
-  const raiseIfAltered = alteredEntries({
-    entryAt: (stream, at) => rows.entryAt(stream, at),
-    hashAt: (stream, at) => rows.hashAt(stream, at),
-    ...{ snapshot, seals, ports: rows.unsealing },
-  });
+  const seals = proving.seals(rows);
+  const raiseIfAltered = alteredEntries(rows, seals);
   const proved = new ProvedEntries(rows, seals, raiseIfAltered);
   const macs = proving.key === null ? null : questionMacs(proving.key);
   rebuildQuestions(db, macs, (session) => proved.waitingIn(session));
@@ -102,24 +112,28 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
   const questionProof = macs === null ? null : openQuestionProof({ ...proofs, macs });
   const countProof = proving.key === null ? null : openCountProof({ ...proofs, keys: countKeys(proving.key) });
   const isTrusted = trustedValueProof({
-    ...{ db, alarms: seals.alarms },
+    ...{ records, alarms: seals.alarms },
     edits: (after) => proved.chunk(TRUSTED_VALUES, after, CHUNK),
     event: (stream, place) => proved.eventAt(stream, place),
   });
   const sessionWith = externalReader(db, safely);
+  const session = summaryReader(db, rows);
   return {
     stream: (name) => rows.stream(name),
+    head: (name) => snapshot(() => headOf(rows, name)),
+    ...unsealedReader(db, rows),
+    entriesOf: (append) => rows.entriesOf(append),
     held: (streams) => rows.held(streams),
     chunk: (stream, after, most) => proved.chunk(stream, after, most),
     hashAt: (stream, at) => rows.hashAt(stream, at),
     ...writerReader(db, safely),
-    session: (name) => rows.session(name),
+    session: session.one,
     find(external) {
       const name = sessionWith(external);
-      return name === null ? null : rows.session(name);
+      return name === null ? null : session.one(name);
     },
-    tail: tailReader({ db, snapshot, seals, raiseIfAltered, ports: rows.unsealing }),
-    ...sessionReader(db, safely),
+    tail: tailReader({ rows, seals, raiseIfAltered }),
+    ...sessionReader(db, safely, session.catchUp),
     questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
     counted: countReader(db, snapshot, countProof),
@@ -142,20 +156,75 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
 type Safely = <T>(read: () => T) => T;
 
 function writerReader(db: DatabaseSync, safely: Safely): Pick<SqliteReader, "writerHead" | "incarnation" | "position"> {
-  const lastCommit = db.prepare("SELECT number, hash FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1");
+  const lastSeal = db.prepare("SELECT number, hash FROM seals WHERE writer = ? ORDER BY number DESC LIMIT 1");
   const incarnationOf = db.prepare("SELECT incarnation FROM writers WHERE writer = ?");
-  const lastPosition = db.prepare("SELECT max(rowid) AS last FROM entries");
+  const lastPosition = db.prepare("SELECT id + count - 1 AS last FROM appends ORDER BY id DESC LIMIT 1");
   return {
     writerHead(writer) {
-      const row = safely(() => lastCommit.get(writer));
-      return row === undefined ? FIRST_COMMIT : { number: Number(row.number), hash: digest(String(row.hash)) };
+      const row = safely(() => lastSeal.get(writer));
+      return row === undefined ? NO_SEAL : { number: Number(row.number), hash: digest(String(row.hash)) };
     },
     incarnation: (writer) => Number(safely(() => incarnationOf.get(writer))?.incarnation ?? 0),
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
   };
 }
 
-function sessionReader(db: DatabaseSync, safely: Safely): Pick<SqliteReader, "tally" | "sessions"> {
+function headOf(rows: JournalRows, name: StreamId): StreamHead {
+  const last = rows.lastAppend(name);
+  const end = last === null ? undefined : rows.entriesOf(last).at(-1);
+  return last === null ? EMPTY_STREAM : { seq: seq(last.first + last.count - 1), hash: last.hash, at: end?.at ?? EMPTY_STREAM.at };
+}
+
+function unsealedReader(db: DatabaseSync, rows: JournalRows): Pick<SqliteReader, "hasUnsealed" | "unsealedBy"> {
+  const since = db.prepare("SELECT unsealed FROM writers WHERE writer = ? AND unsealed IS NOT NULL");
+  return {
+    hasUnsealed: (writer) => rows.safely(() => since.get(writer)) !== undefined,
+    unsealedBy: (writer) =>
+      rows.snapshot(() => {
+        const from = since.get(writer)?.unsealed;
+        const found: AppendRow[] = [];
+        for (let at = Number(from ?? 0) + 1; from !== undefined; ) {
+          const more = rows.written(at, CHUNK);
+          found.push(...more.flatMap(({ append, name }) => (append.writer === writer && append.id > Number(from) && name !== null ? [append] : [])));
+          if (more.length < CHUNK) break;
+          at = (more.at(-1)?.append.id ?? 0) + 1;
+        }
+        return found;
+      }),
+  };
+}
+
+/** The row of a session in lists. While a turn runs, the row may be behind by what was appended since the last seal: that is added when it is read. */
+function summaryReader(db: DatabaseSync, rows: JournalRows) {
+  const summary = db.prepare("SELECT summary FROM sessions WHERE session = ?");
+  function catchUp(line: SessionSummary): SessionSummary {
+    if (line.state !== "running" && line.state !== "waiting") return line;
+    let now = line;
+    for (const append of rows.appendsFrom(line.session, seq(line.seq + 1), CHUNK))
+      for (const e of rows.entriesOf(append)) {
+        const read = e.seq <= now.seq || e.payload === null ? null : decodePayload(e.kind, e.payload, rows.records.blob);
+        if (read?.kind === "event") now = summariseSession(now, { stream: line.session, seq: e.seq, at: e.at, event: read.event }) ?? now;
+      }
+    return now;
+  }
+  return {
+    catchUp,
+    one(name: SessionId): SessionSummary | null {
+      return rows.snapshot(() => {
+        const row = summary.get(name);
+        return row === undefined ? null : catchUp(toSummary(row));
+      });
+    },
+  };
+}
+
+const toSummary = (row: Record<string, SQLOutputValue>): SessionSummary => JSON.parse(String(row.summary)) as SessionSummary;
+
+function sessionReader(
+  db: DatabaseSync,
+  safely: Safely,
+  catchUp: (line: SessionSummary) => SessionSummary,
+): Pick<SqliteReader, "tally" | "sessions"> {
   const tallied = db.prepare("SELECT agent, state, count(*) AS n FROM sessions GROUP BY agent, state");
   const lists = new Map<string, StatementSync>();
   return {
@@ -166,7 +235,7 @@ function sessionReader(db: DatabaseSync, safely: Safely): Pick<SqliteReader, "ta
       lists.set(sql, statement);
       const filters = [agent, state].filter((f) => f !== null);
       const from = before ?? { openedAt: Number.MAX_SAFE_INTEGER, session: "" };
-      return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map(toSummary);
+      return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map((row) => catchUp(toSummary(row)));
     },
   };
 }

@@ -1,29 +1,29 @@
 /** Rows of the journal's database as they are stored: nothing here is proved. Synchronous, in short transactions that hold up no writer. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import type { Records, SessionSummary, StoredCommit, StoredEntry, StreamHead, UnsealPorts } from "@orgate/core/journal";
+import { type Records, readBody, type StoredAppend, type StoredEntry, type StoredSeal, type UnsealPorts } from "@orgate/core/journal";
 import {
   type Digest,
   digest,
   type Epoch,
   epoch,
-  millis,
   type Seq,
-  type SessionId,
   type StreamId,
   seq,
   streamId,
   type WriterId,
   writerId,
+  ZERO,
 } from "@orgate/core/vocab";
 import { sha256 } from "../../node/crypto.ts";
 import { readBlobFile } from "./blobs.ts";
 import { type DatabasePaths, withReadFaults } from "./schema.ts";
-import { toStoredEntry } from "./tail.ts";
 
 export type HoldRow = Readonly<{ epoch: Epoch; holder: WriterId | null; incarnation: number | null; pid: number | null }>;
-export type StreamRow = Readonly<{ head: StreamHead; hold: HoldRow }>;
-/** One entry as it is stored, and the commit that it was written in. */
-export type StoredPlace = Readonly<{ entry: StoredEntry; commit: StoredCommit }>;
+/** `seq` and `hash`: how far the stream was indexed; a session may go on after it. */
+export type StreamRow = Readonly<{ seq: Seq; hash: Digest; hold: HoldRow }>;
+export type AppendRow = StoredAppend & Readonly<{ id: number; mac: string }>;
+/** One entry as it is stored, and the seal that covers it; null before there is one. */
+export type StoredPlace = Readonly<{ entry: StoredEntry; seal: StoredSeal | null }>;
 
 /** Rows per statement: few enough to let others run in between, many enough not to matter. */
 export const CHUNK = 1_000;
@@ -33,38 +33,50 @@ export const HELD_SQL =
   "SELECT s.stream, s.epoch, s.holder, s.incarnation, s.pid FROM json_each(?) AS asked JOIN streams AS s ON s.stream = asked.value WHERE s.holder IS NOT NULL";
 export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AND stream < ? || char(1114111) AND seq > 0 ORDER BY stream";
 
-const ENTRY = "seq, at, kind, previous, payload_hash, entry_hash, salt, payload";
+const APPEND = "a.id, a.count, a.first, a.writer, a.seal, a.hash, a.mac, a.body";
+export const APPENDS_SQL = Object.freeze({
+  /** From the append that holds an entry on. */
+  from: `SELECT ${APPEND} FROM places AS p JOIN appends AS a ON a.id = p.id
+    WHERE p.stream = ? AND p.first >= (SELECT coalesce(max(first), 1) FROM places WHERE stream = ? AND first <= ?) ORDER BY p.first LIMIT ?`,
+  /** The newest that begins before an entry. */
+  before: `SELECT ${APPEND} FROM places AS p JOIN appends AS a ON a.id = p.id WHERE p.stream = ? AND p.first < ? ORDER BY p.first DESC LIMIT ?`,
+  byId: `SELECT ${APPEND} FROM appends AS a WHERE a.id = ?`,
+  /** In the order of the journal, from the one that holds a position on. */
+  written: `SELECT ${APPEND}, s.stream AS name FROM appends AS a LEFT JOIN streams AS s ON s.no = a.stream
+    WHERE a.id >= (SELECT coalesce(max(id), 1) FROM appends WHERE id <= ?) ORDER BY a.id LIMIT ?`,
+});
 type Row = Record<string, SQLOutputValue>;
 
 function prepare(db: DatabaseSync) {
-  const entriesAfter = db.prepare(`SELECT ${ENTRY} FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`);
-  const entriesBefore = db.prepare(`SELECT ${ENTRY} FROM entries WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT ?`);
-  entriesAfter.setReturnArrays(true);
-  entriesBefore.setReturnArrays(true);
-  return {
-    entriesAfter,
-    entriesBefore,
+  const sql = {
+    appendsFrom: db.prepare(APPENDS_SQL.from),
+    appendsBefore: db.prepare(APPENDS_SQL.before),
+    append: db.prepare(APPENDS_SQL.byId),
+    written: db.prepare(APPENDS_SQL.written),
+    unindexed: db.prepare("SELECT id, stream FROM appends WHERE id > ? ORDER BY id"),
+    indexed: db.prepare("SELECT id FROM indexed"),
     begin: db.prepare("BEGIN"),
     end: db.prepare("COMMIT"),
     held: db.prepare(HELD_SQL),
-    stream: db.prepare("SELECT seq, hash, at, epoch, holder, incarnation, pid FROM streams WHERE stream = ?"),
+    stream: db.prepare("SELECT seq, hash, epoch, holder, incarnation, pid FROM streams WHERE stream = ?"),
+    numberOf: db.prepare("SELECT no FROM streams WHERE stream = ?"),
     streamsLike: db.prepare(STREAMS_SQL),
-    hashAt: db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?"),
-    commitOf: db.prepare(
-      "SELECT c.* FROM entries AS e JOIN commits AS c ON c.writer = e.writer AND c.number = e.number WHERE e.stream = ? AND e.seq = ?",
-    ),
-    nextStream: db.prepare("SELECT stream FROM entries WHERE stream > ? ORDER BY stream LIMIT 1"),
-    nextWriter: db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1"),
-    commitsAfter: db.prepare("SELECT * FROM commits WHERE writer = ? AND number > ? ORDER BY number LIMIT ?"),
+    nextStream: db.prepare("SELECT stream FROM streams WHERE stream > ? AND seq > 0 ORDER BY stream LIMIT 1"),
+    nextWriter: db.prepare("SELECT writer FROM seals WHERE writer > ? ORDER BY writer LIMIT 1"),
+    seal: db.prepare("SELECT * FROM seals WHERE writer = ? AND number = ?"),
+    sealsAfter: db.prepare("SELECT * FROM seals WHERE writer = ? AND number > ? ORDER BY number LIMIT ?"),
     blob: db.prepare("SELECT text FROM blobs WHERE address = ?"),
-    summary: db.prepare("SELECT summary FROM sessions WHERE session = ?"),
   };
+  for (const statement of [sql.appendsFrom, sql.appendsBefore, sql.append, sql.written, sql.unindexed]) statement.setReturnArrays(true);
+  return sql;
 }
 
 export class JournalRows {
   readonly #db: DatabaseSync;
   readonly #places: DatabasePaths;
   readonly #sql: ReturnType<typeof prepare>;
+  readonly #numbers = new Map<StreamId, number>();
+  readonly #tail: UnindexedTail;
   readonly records: Records;
   readonly unsealing: UnsealPorts;
 
@@ -72,12 +84,13 @@ export class JournalRows {
     this.#db = db;
     this.#places = places;
     this.#sql = prepare(db);
+    this.#tail = new UnindexedTail(this.#sql);
     this.unsealing = { hash: sha256, getBlob: (address, expected) => this.#getBlob(address, expected) };
     this.records = {
       streams: () => this.#streams(),
       entries: (stream) => this.#entries(stream),
       writers: () => this.#writers(),
-      commits: (writer) => this.#commits(writer),
+      seals: (writer) => this.#seals(writer),
       blob: (address) => this.#blob(address),
     };
   }
@@ -100,37 +113,100 @@ export class JournalRows {
     });
   }
 
-  entriesAfter(stream: StreamId, after: Seq, most: number): StoredEntry[] {
-    // node:sqlite types rows as objects; `setReturnArrays` above makes them arrays
-    return (this.#sql.entriesAfter.all(stream, after, most) as unknown as SQLOutputValue[][]).map((row) => toStoredEntry(stream, row));
+  /** From the append that holds entry `from` on, in order. */
+  appendsFrom(stream: StreamId, from: Seq, most: number): AppendRow[] {
+    return this.snapshot(() => {
+      const no = this.#numberOf(stream);
+      if (no === null) return [];
+      const tail = this.#tail.idsOf(no);
+      // node:sqlite types rows as objects; `setReturnArrays` above makes them arrays
+      const rows = this.#sql.appendsFrom.all(no, no, from, most) as unknown as SQLOutputValue[][];
+      const found = rows.map((row) => toAppend(stream, row)).filter((a) => a.first + a.count > from);
+      for (const id of tail) {
+        if (found.length >= most) break;
+        const row = this.#sql.append.get(id) as unknown as SQLOutputValue[] | undefined;
+        const append = row === undefined ? null : toAppend(stream, row);
+        if (append !== null && append.first + append.count > from && !found.some((a) => a.id === append.id)) found.push(append);
+      }
+      return found;
+    });
   }
 
-  /** Newest first. */
-  entriesBefore(stream: StreamId, before: number, most: number): StoredEntry[] {
-    const rows = this.safely(() => this.#sql.entriesBefore.all(stream, before, most) as unknown as SQLOutputValue[][]);
-    return rows.map((row) => toStoredEntry(stream, row));
+  /** Those that begin before entry `before`, newest first. */
+  appendsBefore(stream: StreamId, before: number, most: number): AppendRow[] {
+    return this.snapshot(() => {
+      const no = this.#numberOf(stream);
+      if (no === null) return [];
+      const found: AppendRow[] = [];
+      for (const id of this.#tail.idsOf(no).toReversed()) {
+        const row = this.#sql.append.get(id) as unknown as SQLOutputValue[] | undefined;
+        const append = row === undefined ? null : toAppend(stream, row);
+        if (append !== null && append.first < before && found.length < most) found.push(append);
+      }
+      const left = most - found.length;
+      const rows = left === 0 ? [] : (this.#sql.appendsBefore.all(no, before, left) as unknown as SQLOutputValue[][]);
+      for (const row of rows) if (!found.some((a) => a.id === row[0])) found.push(toAppend(stream, row));
+      return found;
+    });
+  }
+
+  lastAppend(stream: StreamId): AppendRow | null {
+    return this.appendsBefore(stream, Number.MAX_SAFE_INTEGER, 1)[0] ?? null;
+  }
+
+  /** In the order of the journal, from the one that holds this position on; `null` for a stream without a name. */
+  written(from: number, most: number): readonly Readonly<{ append: AppendRow; name: StreamId | null }>[] {
+    const rows = this.#sql.written.all(from, most) as unknown as SQLOutputValue[][];
+    return rows.map((row) => {
+      const name = row[8] === null ? null : streamId(String(row[8]));
+      return { append: toAppend(name ?? streamId("unnamed"), row), name };
+    });
+  }
+
+  /** What the first entry of an append must be chained to; null where that is missing. */
+  previousOf(append: Pick<AppendRow, "stream" | "first">): Digest | null {
+    if (append.first === 1) return ZERO;
+    const before = this.appendsBefore(append.stream, append.first, 1)[0];
+    return before === undefined || before.first + before.count !== append.first ? null : before.hash;
+  }
+
+  /** The entries of one append, hashed from what is stored. */
+  entriesOf(append: AppendRow, previous: Digest | null = this.previousOf(append)): readonly StoredEntry[] {
+    return readBody(append, previous ?? ("missing" as Digest), sha256);
   }
 
   entryAt(stream: StreamId, at: Seq): StoredEntry | null {
-    return this.safely(() => this.entriesAfter(stream, seq(at - 1), 1)).find((e) => e.seq === at) ?? null;
+    return this.snapshot(() => {
+      const append = this.appendsFrom(stream, at, 1)[0];
+      return append === undefined || append.first > at ? null : (this.entriesOf(append)[at - append.first] ?? null);
+    });
   }
 
   hashAt(stream: StreamId, at: Seq): Digest | null {
-    const row = this.safely(() => this.#sql.hashAt.get(stream, at));
-    return row === undefined ? null : digest(String(row.entry_hash));
+    return this.snapshot(() => {
+      const append = this.appendsFrom(stream, at, 1)[0];
+      if (append === undefined || append.first > at) return null;
+      const isEnd = append.first + append.count - 1 === at;
+      return isEnd ? append.hash : (this.entriesOf(append)[at - append.first]?.entryHash ?? null);
+    });
   }
 
   stored(stream: StreamId, at: Seq): StoredPlace | null {
     return this.snapshot(() => {
-      const entry = this.entryAt(stream, at);
-      const row = this.#sql.commitOf.get(stream, at);
-      return entry === null || row === undefined ? null : { entry, commit: toCommit(row) };
+      const append = this.appendsFrom(stream, at, 1)[0];
+      const entry = append === undefined || append.first > at ? null : this.entriesOf(append)[at - append.first];
+      return append === undefined || entry === null || entry === undefined ? null : { entry, seal: this.seal(append.writer, append.seal) };
     });
+  }
+
+  seal(writer: WriterId, number: number): StoredSeal | null {
+    const row = this.safely(() => this.#sql.seal.get(writer, number));
+    return row === undefined ? null : toSeal(row);
   }
 
   stream(name: StreamId): StreamRow | null {
     const row = this.safely(() => this.#sql.stream.get(name));
-    return row === undefined ? null : toStreamRow(row);
+    return row === undefined ? null : { seq: seq(Number(row.seq)), hash: digest(String(row.hash)), hold: toHoldRow(row) };
   }
 
   streams(prefix: string): readonly Readonly<{ stream: StreamId; seq: Seq }>[] {
@@ -143,9 +219,14 @@ export class JournalRows {
     return new Map(rows.map((row) => [streamId(String(row.stream)), toHoldRow(row)]));
   }
 
-  session(name: SessionId): SessionSummary | null {
-    const row = this.safely(() => this.#sql.summary.get(name));
-    return row === undefined ? null : toSummary(row);
+  #numberOf(stream: StreamId): number | null {
+    const known = this.#numbers.get(stream);
+    if (known !== undefined) return known;
+    const row = this.#sql.numberOf.get(stream);
+    if (row === undefined) return null;
+    if (this.#numbers.size >= MOST_NUMBERS) this.#numbers.clear();
+    this.#numbers.set(stream, Number(row.no));
+    return Number(row.no);
   }
 
   #blob(address: string): string | null {
@@ -169,12 +250,16 @@ export class JournalRows {
   }
 
   *#entries(name: StreamId): Iterable<StoredEntry> {
-    for (let after = seq(0); ; ) {
-      const chunk = this.safely(() => this.entriesAfter(name, after, CHUNK));
-      yield* chunk;
-      const last = chunk.at(-1);
-      if (last === undefined) return;
-      after = last.seq;
+    let previous: Digest = ZERO;
+    for (let from = seq(1); ; ) {
+      const chunk = this.appendsFrom(name, from, CHUNK);
+      for (const append of chunk) {
+        const entries = this.entriesOf(append, previous);
+        yield* entries;
+        previous = append.hash;
+        from = seq(append.first + Math.max(1, append.count));
+      }
+      if (chunk.length < CHUNK) return;
     }
   }
 
@@ -186,9 +271,9 @@ export class JournalRows {
     }
   }
 
-  *#commits(writer: WriterId): Iterable<StoredCommit> {
+  *#seals(writer: WriterId): Iterable<StoredSeal> {
     for (let after = -1; ; ) {
-      const chunk = this.safely(() => this.#sql.commitsAfter.all(writer, after, CHUNK)).map(toCommit);
+      const chunk = this.safely(() => this.#sql.sealsAfter.all(writer, after, CHUNK)).map(toSeal);
       yield* chunk;
       const last = chunk.at(-1);
       if (last === undefined) return;
@@ -197,21 +282,56 @@ export class JournalRows {
   }
 }
 
-// The decoders of our own rows: STRICT tables hold what the types say.
+/** Numbers of streams never change; a few are asked for again and again. */
+const MOST_NUMBERS = 50_000;
 
-const toCommit = ({ counts: _, ...row }: Row): StoredCommit => row as unknown as StoredCommit;
-/** A summary from before external ids or sub-agents has neither. */
-export const toSummary = (row: Row): SessionSummary =>
-  ({ external: null, title: null, parent: null, children: [], ...JSON.parse(String(row.summary)) }) as SessionSummary;
+/** Appends after the last indexed one, by stream: read once each. */
+class UnindexedTail {
+  readonly #sql: ReturnType<typeof prepare>;
+  #ids = new Map<number, number[]>();
+  #indexed = -1;
+  #through = 0;
 
-function toStreamRow(row: Row): StreamRow {
-  return {
-    head: { seq: seq(Number(row.seq)), hash: digest(String(row.hash)), at: millis(Number(row.at)) },
-    hold: toHoldRow(row),
-  };
+  constructor(sql: ReturnType<typeof prepare>) {
+    this.#sql = sql;
+  }
+
+  /** In order. Inside a snapshot. */
+  idsOf(stream: number): readonly number[] {
+    const indexed = Number(this.#sql.indexed.get()?.id);
+    if (indexed !== this.#indexed) {
+      this.#ids = new Map();
+      this.#indexed = indexed;
+      this.#through = indexed;
+    }
+    for (const [id, of] of this.#sql.unindexed.all(this.#through) as unknown as [number, number][]) {
+      const ids = this.#ids.get(of);
+      if (ids === undefined) this.#ids.set(of, [id]);
+      else ids.push(id);
+      this.#through = id;
+    }
+    return this.#ids.get(stream) ?? [];
+  }
 }
 
-function toHoldRow(row: Row): HoldRow {
+// The decoders of our own rows: STRICT tables hold what the types say.
+
+const toAppend = (stream: StreamId, row: readonly SQLOutputValue[]): AppendRow => ({
+  id: row[0] as number,
+  count: row[1] as number,
+  stream,
+  first: row[2] as Seq,
+  writer: row[3] as WriterId,
+  seal: row[4] as number,
+  hash: row[5] as Digest,
+  mac: row[6] as string,
+  body: row[7] as string,
+});
+
+export const toSeal = ({ counts: _, recovered, ...row }: Row): StoredSeal =>
+  ({ ...row, recovered: recovered === 1 }) as unknown as StoredSeal;
+
+export function toHoldRow(row: Row): HoldRow {
   return {
     epoch: epoch(Number(row.epoch)),
     holder: row.holder as WriterId | null,

@@ -7,8 +7,9 @@ import { FORMAT } from "@orgate/core/journal";
 import { errorMessage, FaultError } from "@orgate/core/vocab";
 import { QUESTIONS_SCHEMA } from "./approval-requests.ts";
 import { CLAIMS_SCHEMA } from "./claims.ts";
-import { COUNTS_SCHEMA, upgradeCounts } from "./counts.ts";
+import { COUNTS_SCHEMA } from "./counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
+import { PLACES_SCHEMA } from "./places.ts";
 import { TRUSTED_VALUES_SCHEMA } from "./trusted-values.ts";
 import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
 
@@ -28,21 +29,20 @@ const BUSY_MS = 120_000;
 
 const SCHEMA = `
 CREATE TABLE format (version INTEGER NOT NULL) STRICT;
-CREATE TABLE entries (
-  stream TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
-  previous TEXT NOT NULL, payload_hash TEXT NOT NULL, entry_hash TEXT NOT NULL, salt TEXT, payload TEXT,
-  writer TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (stream, seq)
+CREATE TABLE appends (
+  id INTEGER PRIMARY KEY, count INTEGER NOT NULL, stream INTEGER NOT NULL, first INTEGER NOT NULL, writer TEXT NOT NULL, seal INTEGER NOT NULL,
+  hash TEXT NOT NULL, mac TEXT NOT NULL, body TEXT NOT NULL
 ) STRICT;
-CREATE TABLE commits (
-  writer TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, previous TEXT NOT NULL, ranges TEXT NOT NULL,
-  root TEXT NOT NULL, hash TEXT NOT NULL, key TEXT NOT NULL, signature TEXT NOT NULL, seen TEXT NOT NULL DEFAULT '',
-  counts TEXT NOT NULL DEFAULT '', PRIMARY KEY (writer, number)
+CREATE TABLE seals (
+  writer TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, previous TEXT NOT NULL, key TEXT NOT NULL, recovered INTEGER NOT NULL,
+  wrote TEXT NOT NULL, seen TEXT NOT NULL, hash TEXT NOT NULL, signature TEXT NOT NULL, counts TEXT NOT NULL, PRIMARY KEY (writer, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE streams (
-  stream TEXT PRIMARY KEY, seq INTEGER NOT NULL, hash TEXT NOT NULL, at INTEGER NOT NULL,
+  no INTEGER PRIMARY KEY, stream TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL, hash TEXT NOT NULL, at INTEGER NOT NULL,
   epoch INTEGER NOT NULL, holder TEXT, incarnation INTEGER, pid INTEGER
-) STRICT, WITHOUT ROWID;
-CREATE TABLE writers (writer TEXT PRIMARY KEY, incarnation INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+) STRICT;
+CREATE TABLE writers (writer TEXT PRIMARY KEY, incarnation INTEGER NOT NULL, unsealed INTEGER) STRICT, WITHOUT ROWID;
+${PLACES_SCHEMA}
 CREATE TABLE sessions (
   session TEXT PRIMARY KEY, state TEXT NOT NULL, agent TEXT NOT NULL, opened_at INTEGER NOT NULL, summary TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -109,48 +109,26 @@ function prepareSchema(db: DatabaseSync, places: DatabasePaths): void {
   if (!isJournal) throw unreadable(places.database, "it is a database, but not a journal");
   const version = db.prepare("SELECT version FROM format").get()?.version;
   if (version !== FORMAT)
-    throw unreadable(places.database, `its format is ${version ?? "not given"}, and this version knows ${FORMAT} only`);
-  addColumn(db, "seen");
-  addColumn(db, "counts");
-  upgradeCounts(db);
+    throw unreadable(
+      places.database,
+      `its format is ${version ?? "not given"}, and this version reads format ${FORMAT} only: move the folder away, or use the version that wrote it`,
+    );
 }
 
-/** Every table of a journal of this version; a writer whose commit names others had them all. */
+/** Every table of a journal; one in which something was sealed has had them all. */
 const TABLES: readonly string[] = [...SCHEMA.matchAll(/CREATE TABLE (\w+)/g)].flatMap(([, name]) => name ?? []);
 
 /** Tables that are gone, and triggers and views, which a journal has none of. */
 export function findStrangeSchema(db: DatabaseSync): readonly Readonly<{ what: string; detail: string }>[] {
   const all = db.prepare("SELECT type, name FROM sqlite_schema").all();
   const there = new Set(all.flatMap(({ type, name }) => (type === "table" ? [String(name)] : [])));
-  const isOurs = there.has("commits") && saysWhatItSaw(db);
+  const isOurs = there.has("seals") && db.prepare("SELECT 1 FROM seals LIMIT 1").get() !== undefined;
   const gone = isOurs ? TABLES.filter((name) => !there.has(name)) : [];
   const added = all.filter(({ type }) => type === "trigger" || type === "view");
   return [
     ...gone.map((name) => ({ what: `table \`${name}\``, detail: "it is gone: somebody dropped it" })),
     ...added.map(({ type, name }) => ({ what: `${type} \`${name}\``, detail: "it is no part of a journal: somebody added it" })),
   ];
-}
-
-/** Whether a writer's newest commits name what they have seen: each names everything once in 32. No table is scanned for it. */
-function saysWhatItSaw(db: DatabaseSync): boolean {
-  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
-  const newest = db.prepare("SELECT seen FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 32");
-  for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer)))
-    if (newest.all(String(row.writer)).some(({ seen }) => seen !== "")) return true;
-  return false;
-}
-
-/** A journal whose commits say nothing of others yet, or nothing of counters. */
-function addColumn(db: DatabaseSync, name: "seen" | "counts"): void {
-  const isThere = (): boolean => db.prepare("SELECT 1 FROM pragma_table_info('commits') WHERE name = ?").get(name) !== undefined;
-  if (isThere()) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    if (!isThere()) db.exec(`ALTER TABLE commits ADD COLUMN ${name} TEXT NOT NULL DEFAULT ''`);
-    db.exec("COMMIT");
-  } finally {
-    if (db.isTransaction) db.exec("ROLLBACK");
-  }
 }
 
 const tablesOf = (db: DatabaseSync): unknown => db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n;

@@ -58,7 +58,7 @@ export function trustedValueReader(db: DatabaseSync, safely: <T>(read: () => T) 
 
 export type TrustedValueProof = (row: Readonly<{ set: string; value: string; stream: StreamId }>) => boolean;
 type ProofNeeds = Readonly<{
-  db: DatabaseSync;
+  records: Records;
   /** People's edits after this one, proved; `end` when there are no more. */
   edits(after: Seq): Readonly<{ entries: readonly Entry[]; end: boolean }>;
   /** The event of one entry, proved. */
@@ -73,8 +73,7 @@ const MOST_SAID = 10_000;
  * J-18 a value is trusted when an entry says so that is sealed: one by which people added it, or one that its tool's session holds. What was taken out
  * since is not trusted, whatever the row says.
  */
-export function trustedValueProof({ db, edits, event, alarms }: ProofNeeds): TrustedValueProof {
-  const learned = db.prepare("SELECT seq, at FROM entries WHERE stream = ? AND kind LIKE 'known.learned%' ORDER BY seq DESC");
+export function trustedValueProof({ records, edits, event, alarms }: ProofNeeds): TrustedValueProof {
   const added = new Map<string, number>();
   const removed = new Map<string, number>();
   const learnt = new Map<string, number>();
@@ -96,14 +95,15 @@ export function trustedValueProof({ db, edits, event, alarms }: ProofNeeds): Tru
     const key = keyOf(set, value, stream);
     const known = learnt.get(key);
     if (known !== undefined) return known;
-    for (const row of learned.all(stream)) {
-      const e = event(stream, seq(Number(row.seq)));
-      if (e?.kind !== "known.learned" || e.set !== set || !e.values.includes(value)) continue;
-      if (learnt.size >= MOST_SAID) learnt.clear();
-      learnt.set(key, Number(row.at));
-      return Number(row.at);
+    let found: number | null = null; // the newest that says so
+    for (const stored of records.entries(stream)) {
+      const e = stored.kind.startsWith("known.learned") ? event(stream, stored.seq) : null;
+      if (e?.kind === "known.learned" && e.set === set && e.values.includes(value)) found = stored.at;
     }
-    return null;
+    if (found === null) return null;
+    if (learnt.size >= MOST_SAID) learnt.clear();
+    learnt.set(key, found);
+    return found;
   }
   return ({ set, value, stream }) => {
     readEdits();
@@ -142,32 +142,40 @@ export function rebuildTrustedValues(db: DatabaseSync, records: () => Records): 
     () => {
       db.exec(TRUSTED_VALUES_SCHEMA);
       const writer = trustedValueWriter(db);
-      for (const row of db.prepare(KNOWN_ENTRIES).all())
-        for (const event of decodeEvents(String(row.kind), row.payload === null ? null : String(row.payload), records()))
-          writer.keep(streamId(String(row.stream)), Number(row.at), listTrustedValueChanges(event));
+      for (const { stream, at, event } of knownEvents(db, records())) writer.keep(stream, at, listTrustedValueChanges(event));
     },
   );
 }
 
 /** Sets whose rows are not what the entries make of them. */
 export function findWrongTrustedSets(db: DatabaseSync, records: Records): readonly string[] {
-  const made = new Map<string, { readonly set: string; readonly stream: string }>();
+  const made = new Map<string, { readonly set: string; readonly stream: StreamId }>();
   const keyOf = (set: string, value: string): string => JSON.stringify([set, value]);
-  for (const row of db.prepare(KNOWN_ENTRIES).all())
-    for (const event of decodeEvents(String(row.kind), row.payload === null ? null : String(row.payload), records))
-      for (const { set, value, on } of listTrustedValueChanges(event)) {
-        if (on) made.set(keyOf(set, value), { set, stream: String(row.stream) });
-        else for (const key of [...made.keys()]) if (key.toLowerCase() === keyOf(set, value).toLowerCase()) made.delete(key);
-      }
+  for (const { stream, event } of knownEvents(db, records))
+    for (const { set, value, on } of listTrustedValueChanges(event)) {
+      if (on) made.set(keyOf(set, value), { set, stream });
+      else for (const key of [...made.keys()]) if (key.toLowerCase() === keyOf(set, value).toLowerCase()) made.delete(key);
+    }
   const rows = db
     .prepare("SELECT name, value FROM known_values")
     .all()
     .map((row) => ({ set: String(row.name), key: keyOf(String(row.name), String(row.value)) }));
   const there = new Set(rows.map(({ key }) => key));
-  const isErased = db.prepare("SELECT 1 FROM entries WHERE stream = ? AND payload IS NULL LIMIT 1"); // what it had learnt is forgotten with it
-  const missing = [...made].filter(([key, { stream }]) => !there.has(key) && isErased.get(stream) === undefined).map(([, { set }]) => set);
+  const isErased = (stream: StreamId): boolean => [...records.entries(stream)].some(({ payload }) => payload === null); // what it had learnt is forgotten with it
+  const missing = [...made].filter(([key, { stream }]) => !there.has(key) && !isErased(stream)).map(([, { set }]) => set);
   return [...new Set([...rows.filter(({ key }) => !made.has(key)).map(({ set }) => set), ...missing])].sort();
 }
 
-/** A scan, for those who look at everything anyway. */
-const KNOWN_ENTRIES = "SELECT stream, at, kind, payload FROM entries WHERE kind LIKE 'known.%' ORDER BY rowid";
+/** In the order of the journal: a scan, for those who look at everything anyway. */
+function* knownEvents(db: DatabaseSync, records: Records): Iterable<Readonly<{ stream: StreamId; at: number; event: JournalEvent }>> {
+  const rows = db.prepare(
+    "SELECT s.stream, a.first, a.count FROM appends AS a JOIN streams AS s ON s.no = a.stream WHERE a.body LIKE '%known.%' ORDER BY a.id",
+  );
+  for (const row of rows.all()) {
+    const stream = streamId(String(row.stream));
+    const [first, end] = [Number(row.first), Number(row.first) + Number(row.count)];
+    for (const e of records.entries(stream))
+      if (e.seq >= first && e.seq < end && e.kind.startsWith("known."))
+        for (const event of decodeEvents(e.kind, e.payload, records)) yield { stream, at: e.at, event };
+  }
+}

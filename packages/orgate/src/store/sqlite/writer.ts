@@ -4,7 +4,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite";
-import type { Records, StoredCommit } from "@orgate/core/journal";
+import { eraseFromBody, type Records, type SessionSummary, type StoredSeal } from "@orgate/core/journal";
 import {
   type Epoch,
   epoch,
@@ -16,19 +16,31 @@ import {
   type Seq,
   type SessionId,
   type StreamId,
+  seq,
   ZERO,
 } from "@orgate/core/vocab";
+import { sha256 } from "../../node/crypto.ts";
 import { AppendWriter, type Owner, Refused, type SealedAppend } from "./append-writer.ts";
 import { type Blobs, openBlobs } from "./blobs.ts";
 import { type CountWriter, countWriter, rebuildCounts } from "./counts.ts";
 import { type DeadLetterWriter, deadLetterWriter } from "./dead-letters.ts";
 import { type FileGuard, guardDatabase } from "./files.ts";
 import { type CountPart, countKeys, openCountLedger } from "./proof/count-proof.ts";
-import { openReader } from "./reader.ts";
+import { openPlaceIndex, type PlaceIndex } from "./places.ts";
+import { JournalRows } from "./rows.ts";
 import { type DatabasePaths, withWriteFaults } from "./schema.ts";
 import { rebuildTrustedValues, type TrustedValueWriter, trustedValueWriter } from "./trusted-values.ts";
 
-export type Batch = Readonly<{ appends: readonly SealedAppend[]; commit: StoredCommit; owner: Owner }>;
+export type Batch = Readonly<{
+  appends: readonly SealedAppend[];
+  /** The number of the seal that covers the appends: `seal` itself, or the writer's next one. */
+  number: number;
+  /** Null: what is written here is sealed later. With a seal, the index and the lists catch up. */
+  seal: StoredSeal | null;
+  /** Rows of sessions that have changed since they were last written. */
+  lists: readonly SessionSummary[];
+  owner: Owner;
+}>;
 /** `refused`: nothing was written; the append at `index` cannot be, and why. */
 export type BatchResult = Readonly<{ kind: "done" } | { kind: "refused"; index: number; fault: Fault }>;
 
@@ -50,7 +62,7 @@ export type SqliteWriter = Readonly<{
   close(): void;
 }>;
 
-/** Seals counters: the project's blob key, and where the writer's own commits end. */
+/** Seals counters: the project's blob key, and where the writer's own seals end. */
 export type Counting = Readonly<{ key: string | Uint8Array; start: CountPart }>;
 
 /** `counting` is null for a process that only puts intents. */
@@ -67,12 +79,18 @@ class JournalWriter implements SqliteWriter {
   readonly #trustedValues: TrustedValueWriter;
   readonly #appends: AppendWriter;
   readonly #sql: ReturnType<typeof prepareWriter>;
+  readonly #rows: () => JournalRows;
+  readonly #index: PlaceIndex;
+  /** Appends that this process has written wait for a seal. */
+  #isUnsealed = false;
 
   constructor(db: DatabaseSync, places: DatabasePaths, counting: Counting | null) {
     this.#db = db;
     this.#files = guardDatabase(places.database);
     rebuildCounts(db);
-    this.#records = () => openReader(db, places).records;
+    this.#rows = () => new JournalRows(db, places);
+    this.#records = () => this.#rows().records;
+    this.#index = openPlaceIndex(db);
     this.#counter = counting === null ? null : openCounter(db, counting);
     this.#blobs = openBlobs(db, places.blobs);
     this.#deadLetters = deadLetterWriter(db);
@@ -85,31 +103,42 @@ class JournalWriter implements SqliteWriter {
 
   commit(batch: Batch): BatchResult {
     try {
-      const { ledger } = this.#counts();
-      this.#transact(() => {
-        ledger.begin();
-        for (const [index, append] of batch.appends.entries()) this.#appends.write(append, index, batch);
-        const c = batch.commit;
-        this.#sql.addCommit.run(
-          c.writer,
-          c.number,
-          c.at,
-          c.previous,
-          c.ranges,
-          c.root,
-          c.hash,
-          c.key,
-          c.signature,
-          c.seen,
-          ledger.settle(c),
-        );
-      });
-      ledger.done();
+      if (!this.#commitAlone(batch)) this.#commitAll(batch);
       return { kind: "done" };
     } catch (error) {
       if (error instanceof Refused) return { kind: "refused", index: error.index, fault: error.fault };
       throw error;
     }
+  }
+
+  /** Most appends of a turn concern no table but their own: one statement, which is its own transaction. */
+  #commitAlone({ appends, number, seal, owner }: Batch): boolean {
+    const [a, ...more] = appends;
+    if (a === undefined || more.length > 0 || seal !== null || !this.#isUnsealed || a.epoch === null || a.beside !== null) return false;
+    const isWritten = withWriteFaults(() => this.#appends.writeAlone(a, { owner, seal: number }));
+    if (isWritten) this.#confirm();
+    return isWritten;
+  }
+
+  #commitAll({ appends, number, seal, lists, owner }: Batch): void {
+    const { ledger } = this.#counts();
+    this.#transact(() => {
+      ledger.begin();
+      if (seal === null && !this.#isUnsealed) this.#sql.markUnsealed.run(owner.writer);
+      for (const [index, append] of appends.entries()) this.#appends.write(append, index, { owner, seal: number });
+      if (seal === null) return ledger.settleLast();
+      this.#addSeal(seal, ledger.settle(seal));
+      for (const one of lists) this.#appends.touch(one);
+      this.#index.catchUp(seal.at);
+    });
+    this.#isUnsealed = seal === null;
+    ledger.done();
+  }
+
+  #addSeal(s: StoredSeal, counts: string): void {
+    const recovered = s.recovered ? 1 : 0;
+    this.#sql.addSeal.run(s.writer, s.number, s.at, s.previous, s.key, recovered, s.wrote, s.seen, s.hash, s.signature, counts);
+    this.#sql.markSealed.run(s.writer);
   }
 
   take({ session, seen, owner }: TakeHold): Epoch | null {
@@ -128,19 +157,35 @@ class JournalWriter implements SqliteWriter {
   erase({ stream, first, last, waitMs }: ErasedRange): Erased {
     this.#db.exec("PRAGMA secure_delete = ON");
     const rows = this.#transact(() => {
-      const addresses = this.#sql.payloads.all(stream, first, last).flatMap((row) => blobsIn(JSON.parse(String(row.payload))));
+      const erased = this.#eraseRows({ stream, first, last });
       if (isSessionStream(stream)) {
         // The session cannot go on. Its unknowns and approval requests went with the record of the erasure; dead letters and its title are content too (J-9).
         this.#deadLetters.forget(stream);
         this.#sql.endErased.run(stream);
       }
       this.#trustedValues.forget(stream);
-      const entries = Number(this.#sql.erasePayloads.run(stream, first, last).changes);
-      return { entries, blobs: this.#blobs.drop(addresses), intents: Number(this.#sql.dropIntents.run(stream).changes) };
+      return { entries: erased.entries, blobs: this.#blobs.drop(erased.blobs), intents: Number(this.#sql.dropIntents.run(stream).changes) };
     });
     // Only now: had the erasure not become durable, its files would still be needed.
     const files = this.#transact(() => this.#blobs.sweep());
     return { ...rows, files, truncated: scrub(this.#db, waitMs) };
+  }
+
+  /** Takes salts and payloads out of the rows; hashes stay. Returns the blobs that these payloads referred to. */
+  #eraseRows({ stream, first, last }: Omit<ErasedRange, "waitMs">): Readonly<{ entries: number; blobs: readonly string[] }> {
+    const rows = this.#rows();
+    const blobs: string[] = [];
+    let entries = 0;
+    for (let from = first; from <= last; ) {
+      const [append] = rows.appendsFrom(stream, from, 1);
+      if (append === undefined || append.first > last) break;
+      const gone = rows.entriesOf(append).filter((e) => e.seq >= first && e.seq <= last && e.payload !== null);
+      for (const { payload } of gone) if (payload?.includes('"$blob"')) blobs.push(...blobsIn(JSON.parse(payload)));
+      if (gone.length > 0) this.#sql.setBody.run(eraseFromBody(append, { first, last }, sha256), append.id);
+      entries += gone.length;
+      from = seq(append.first + append.count);
+    }
+    return { entries, blobs };
   }
 
   keepCounts(names: readonly string[], now: number): void {
@@ -190,9 +235,11 @@ class JournalWriter implements SqliteWriter {
 const prepareWriter = (db: DatabaseSync) => ({
   begin: db.prepare("BEGIN IMMEDIATE"),
   commit: db.prepare("COMMIT"),
-  addCommit: db.prepare(
-    "INSERT INTO commits (writer, number, at, previous, ranges, root, hash, key, signature, seen, counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-  ),
+  addSeal: db.prepare("INSERT INTO seals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+  /** Appends of this writer after that id are not sealed; null while all are. */
+  markUnsealed: db.prepare("UPDATE writers SET unsealed = coalesce((SELECT max(id) FROM appends), 0) WHERE writer = ?"),
+  markSealed: db.prepare("UPDATE writers SET unsealed = NULL WHERE writer = ? AND unsealed IS NOT NULL"),
+  setBody: db.prepare("UPDATE appends SET body = ? WHERE id = ?"),
   endErased: db.prepare(
     `UPDATE sessions SET state = 'closed', summary = json_set(summary, '$.title', NULL, '$.state', 'closed', '$.openQuestions', 0,
      '$.openUnknowns', 0, '$.children', json('[]')) WHERE session = ?`,
@@ -204,10 +251,6 @@ const prepareWriter = (db: DatabaseSync) => ({
   ),
   freeHold: db.prepare(
     "UPDATE streams SET holder = NULL, incarnation = NULL, pid = NULL WHERE stream = ? AND epoch = ? AND holder = ? AND incarnation = ?",
-  ),
-  payloads: db.prepare("SELECT payload FROM entries WHERE stream = ? AND seq BETWEEN ? AND ? AND payload LIKE '%\"$blob\"%'"),
-  erasePayloads: db.prepare(
-    "UPDATE entries SET payload = NULL, salt = NULL WHERE stream = ? AND seq BETWEEN ? AND ? AND payload IS NOT NULL",
   ),
   dropIntents: db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE session = ? AND intent IS NOT NULL"),
 });

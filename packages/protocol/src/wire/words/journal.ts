@@ -24,7 +24,7 @@ export const journalWords = tagged("journal", {
   storedEntry: get({
     path: "/sessions/{session}/entries/{seq}",
     act: { kind: "read-journal", on: "session" },
-    summary: "Show one entry of a session as it is stored: its text, its hashes, the commit that seals it.",
+    summary: "Show one entry of a session as it is stored: its text, its hashes, the seal that covers it.",
   }),
   entryPolicies: get({
     path: "/sessions/{session}/entries/{seq}/policies",

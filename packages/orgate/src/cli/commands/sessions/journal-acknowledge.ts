@@ -1,6 +1,6 @@
 /** J-20 an operator who has looked lets work go on; what is still bad stays refused. */
 import { FaultError } from "@orgate/core";
-import { MAX_VERIFY_PROBLEMS, parseRanges, problemName, type Records, type VerifyProblem, verify } from "@orgate/core/journal";
+import { MAX_VERIFY_PROBLEMS, parseMarks, problemName, type Records, type VerifyProblem, verify } from "@orgate/core/journal";
 import { count, EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, rootPublicKey } from "../../../store/open-read-only.ts";
@@ -51,13 +51,11 @@ export const acknowledge: RunCommand = (given, screen) =>
     return EXIT.success;
   });
 
-/** Named as a reader would name it: a bad commit, and with it all entries that it covers. */
+/** Named as a reader would name it: a bad seal, and with it the entries that it names. */
 function places(records: Records, p: VerifyProblem): readonly Readonly<{ what: string; detail: string }>[] {
   const entry = (stream: string, seq: number, detail: string) => ({ what: `entry ${seq} of stream \`${stream}\``, detail });
   if (p.kind === "entry") return [entry(p.stream, p.seq, p.reason)];
-  const ranges = [...records.commits(p.writer)].filter(({ number }) => number === p.commit).flatMap((c) => parseRanges(c.ranges) ?? []);
-  const covered = ranges.flatMap(({ stream, first, count }) =>
-    Array.from({ length: Math.min(count, MAX_VERIFY_PROBLEMS) }, (_, i) => entry(stream, first + i, p.reason)),
-  );
-  return [{ what: `commit ${p.commit} of writer \`${p.writer}\``, detail: p.reason }, ...covered];
+  const marks = [...records.seals(p.writer)].filter(({ number }) => number === p.seal).flatMap((s) => parseMarks(s.wrote) ?? []);
+  const named = marks.slice(0, MAX_VERIFY_PROBLEMS).map(({ stream, seq }) => entry(stream, seq, p.reason));
+  return [{ what: `seal ${p.seal} of writer \`${p.writer}\``, detail: p.reason }, ...named];
 }

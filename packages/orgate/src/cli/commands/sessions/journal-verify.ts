@@ -6,7 +6,7 @@ import {
   headText,
   type PolicySetWithoutTexts,
   parseHead,
-  parseRanges,
+  parseMarks,
   problemName,
   type Records,
   readExport,
@@ -65,11 +65,11 @@ async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, scr
   const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
   const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
   const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
-  const { streams, entries, commits, writers, blobs, erased } = found.counts;
+  const { streams, entries, seals, writers, blobs, erased, unsealed, recovered } = found.counts;
   const counts = [
     count(entries, "entry", "entries"),
     count(streams, "stream"),
-    count(commits, "commit"),
+    count(seals, "seal"),
     count(writers, "writer"),
     count(blobs, "blob"),
     `${erased} erased`,
@@ -97,12 +97,21 @@ async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, scr
           `${count(found.stillThere, "entry", "entries")} should be erased and still hold content: run \`orgate journal erase\` again`,
         ),
       );
+    tellUnsealed(screen, unsealed);
+    if (recovered > 0) screen.line(`${count(recovered, "seal was", "seals were")} made after a crash, over what the process had left unsealed`);
     tellTextless(screen, found.textless);
     for (const { what, detail } of alarms)
       screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));
     printVerdict(screen, firstBad, { problems: found.problems.length, torn: false });
   }
   return firstBad === null ? EXIT.success : EXIT.failure;
+}
+
+/** J-29 not bad, and not passed over either. */
+function tellUnsealed(screen: Screen, unsealed: number): void {
+  if (unsealed === 0) return;
+  const what = `${count(unsealed, "entry is", "entries are")} chained but not sealed: written in the last moments, or right before a crash`;
+  screen.line(screen.paint("warn", `${what}. The next process of that writer seals them`));
 }
 
 const MOST_NAMED = 3;
@@ -139,11 +148,12 @@ async function ofFile(given: Given, screen: Screen, file: string): Promise<numbe
     const { what, stream, torn, counts, head, textless } = read;
     screen.line(JSON.stringify({ verified: firstBad === null && !torn, what, stream, torn, counts, head, textless, firstBad, problems }));
   } else {
-    const { entries, commits, blobs, erased } = read.counts;
+    const { entries, seals, blobs, erased, unsealed } = read.counts;
     const whole = read.torn ? "part of a journal" : "a whole journal";
     const of = read.what === "session" ? `${read.torn ? "part of " : ""}session ${visible(read.stream ?? "?")}` : whole;
-    screen.line(`${of}: ${count(entries, "entry", "entries")}, ${count(commits, "commit")}, ${count(blobs, "blob")}, ${erased} erased`);
+    screen.line(`${of}: ${count(entries, "entry", "entries")}, ${count(seals, "seal")}, ${count(blobs, "blob")}, ${erased} erased`);
     if (read.head !== null) screen.line(`head ${visible(read.head)}`);
+    tellUnsealed(screen, unsealed);
     tellTextless(screen, read.textless);
     if (read.torn && firstBad !== null) screen.line(screen.paint("warn", "the end of the file is missing: what is there was checked"));
     printVerdict(screen, firstBad, { problems: problems.length, torn: read.torn });
@@ -158,10 +168,10 @@ function headProblems(wanted: Head | null, found: string | null): { readonly lin
   if (has === null) return [{ line: 0, reason: "one session has no head to compare: verify an export of the whole journal" }];
   return [...wanted].flatMap(([writer, { number, hash }]) => {
     const at = has.get(writer);
-    const reason = `the given head has commit ${number} of writer \`${writer}\`, and the file ends before it`;
+    const reason = `the given head has seal ${number} of writer \`${writer}\`, and the file ends before it`;
     if (at === undefined || at.number < number) return [{ line: 0, reason }];
     return at.number === number && at.hash !== hash
-      ? [{ line: 0, reason: `commit ${number} of writer \`${writer}\` is not that of the given head` }]
+      ? [{ line: 0, reason: `seal ${number} of writer \`${writer}\` is not that of the given head` }]
       : [];
   });
 }
@@ -208,12 +218,13 @@ function headGiven(given: Given): Head | null {
   return head;
 }
 
-/** As the commits claim, which is quick to ask and good enough to draw with. */
+/** As the seals claim, which is quick to ask and good enough to draw with. */
 function totalOf(records: Records): number {
-  let total = 0;
+  const ends = new Map<string, number>();
   for (const writer of records.writers())
-    for (const { ranges } of records.commits(writer)) for (const range of parseRanges(ranges) ?? []) total += range.count;
-  return total;
+    for (const { wrote } of records.seals(writer))
+      for (const { stream, seq } of parseMarks(wrote) ?? []) ends.set(stream, Math.max(seq, ends.get(stream) ?? 0));
+  return [...ends.values()].reduce((sum, end) => sum + end, 0);
 }
 
 const CELLS = 30;

@@ -2,32 +2,27 @@
  * J-19 An entry that no longer fits its own hash, its chain or the end of its stream raises an alarm, like one without a genuine seal: both mean that
  *      somebody wrote into the database. Two cases do not: an entry that was erased while it was read, and one that a newer program has sealed.
  */
-import { EMPTY_STREAM, entryHash, isReadableKind, type StoredEntry, type UnsealPorts, unsealOne } from "@orgate/core/journal";
-import { type Digest, type Seq, type StreamId, seq } from "@orgate/core/vocab";
+import { entryHash, isReadableKind, unsealAppend } from "@orgate/core/journal";
+import type { Seq, StreamId } from "@orgate/core/vocab";
+import { sha256 } from "../../../node/crypto.ts";
+import type { JournalRows } from "../rows.ts";
 import type { Seals } from "./seals.ts";
-
-type Needs = Readonly<{
-  entryAt(stream: StreamId, at: Seq): StoredEntry | null;
-  hashAt(stream: StreamId, at: Seq): Digest | null;
-  snapshot: <T>(look: () => T) => T;
-  seals: Seals;
-  ports: UnsealPorts;
-}>;
 
 type BadEntry = Readonly<{ stream: StreamId; seq: Seq; detail: string }>;
 
-export function alteredEntries({ entryAt, hashAt, snapshot, seals, ports }: Needs): (bad: BadEntry) => void {
-  return ({ stream, seq: at, detail }) => {
-    const { stored, before } = snapshot(() => ({
-      stored: entryAt(stream, at),
-      before: at === 1 ? EMPTY_STREAM.hash : hashAt(stream, seq(at - 1)),
-    }));
-    if (stored !== null && unsealOne(stored, before, ports).kind === "erased") return; // its blob went first
-    if (stored !== null && isOfNewerProgram(stored, ports)) return void snapshot(() => seals.prove(stored));
-    seals.alarms.raise(`entry ${at} of stream \`${stream}\``, detail);
-  };
+export function alteredEntries(rows: JournalRows, seals: Seals): (bad: BadEntry) => void {
+  return ({ stream, seq: at, detail }) =>
+    rows.snapshot(() => {
+      const append = rows.appendsFrom(stream, at, 1)[0];
+      if (append !== undefined && append.first <= at) {
+        const stored = rows.entriesOf(append);
+        const place = at - append.first;
+        if (unsealAppend(append, stored, rows.unsealing)[place]?.kind === "erased") return; // its blob went first
+        const last = stored.at(-1);
+        const isWhole = stored.length === append.count && last !== undefined && entryHash(last, sha256) === append.hash;
+        const kind = stored[place]?.kind;
+        if (isWhole && kind !== undefined && !isReadableKind(kind)) return seals.proveAppend(append);
+      }
+      seals.alarms.raise(`entry ${at} of stream \`${stream}\``, detail);
+    });
 }
-
-/** The header names the kind, so that a kind nobody changed cannot be read here, and nothing else is wrong. */
-const isOfNewerProgram = (stored: StoredEntry, { hash }: Pick<UnsealPorts, "hash">): boolean =>
-  !isReadableKind(stored.kind) && entryHash(stored, hash) === stored.entryHash;

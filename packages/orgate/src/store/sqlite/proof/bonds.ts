@@ -1,45 +1,46 @@
 /**
  * Statements of this writer's seals about the other writers, and the check that their entries are still there.
- * J-22 nothing is written onto a journal in which a commit or an entry is missing that somebody's seal names: found when it is opened, and, of what a
+ * J-22 nothing is written onto a journal in which a seal or an entry is missing that somebody's seal names: found when it is opened, and, of what a
  *      living process has seen itself, when it goes back.
  */
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   BOUND_STREAMS,
-  commitHash,
   FULL_EVERY,
   listNewlySeen,
-  parseRanges,
+  parseMarks,
   parseSeen,
   type Seen,
   type SeenPlace,
-  type StoredCommit,
+  type StoredSeal,
+  sealHash,
   seenName,
   type Trust,
 } from "@orgate/core/journal";
 import { type Digest, digest, FaultError, type Hash, seq, type WriterId, writerId, ZERO } from "@orgate/core/vocab";
+import { type JournalRows, toSeal } from "../rows.ts";
 import type { Alarms } from "./alarms.ts";
 import { otherRoot, type Seals } from "./seals.ts";
 
 export type Bonds = Readonly<{
-  /** Heads of other writers that the commit of this number names; each is proved first. Throws if one of them has gone back. */
+  /** Heads of other writers that the seal of this number names; each is proved first. Throws if one of them has gone back. */
   toSay(number: number): readonly SeenPlace[];
   /** This was said, and is durable. */
   said(seen: readonly Seen[]): void;
 }>;
 
-type Needs = Readonly<{ db: DatabaseSync; owner: WriterId; seals: Seals; trust: Trust; alarms: Alarms; hash: Hash }>;
+type Needs = Readonly<{ db: DatabaseSync; rows: JournalRows; owner: WriterId; seals: Seals; trust: Trust; alarms: Alarms; hash: Hash }>;
 
 export function openBonds(needs: Needs): Bonds {
   const { db, owner, seals, trust, alarms } = needs;
   const headOf = db.prepare("SELECT seq, hash FROM streams WHERE stream = ?");
-  const { writers, lastCommit, commitAt } = commitReader(db);
+  const { writers, lastSeal, sealAt } = sealReader(db);
   const said = new Map<string, Digest>();
   /** The newest that was met of each, proved. */
   const met = new Map<string, SeenPlace>();
   checkBonds(needs);
 
-  /** Streams first: a commit that came in between is then among those of the writers. */
+  /** Streams first: a seal that came in between is then among those of the writers. */
   function now(): readonly SeenPlace[] {
     const all: SeenPlace[] = [];
     for (const name of BOUND_STREAMS) {
@@ -48,7 +49,7 @@ export function openBonds(needs: Needs): Bonds {
         all.push({ kind: "stream", name, number: Number(row.seq), hash: digest(String(row.hash)) });
     }
     for (const name of writers()) {
-      const last = name === owner ? null : lastCommit(name);
+      const last = name === owner ? null : lastSeal(name);
       if (last !== null) all.push({ kind: "writer", name, number: last.number, hash: last.hash });
     }
     return all;
@@ -57,10 +58,10 @@ export function openBonds(needs: Needs): Bonds {
   /** False for what is bad and was acknowledged so: it is not named. */
   function isProved(one: SeenPlace): boolean {
     if (met.get(seenName(one))?.hash === one.hash) return true;
-    if (one.kind === "stream") seals.prove({ stream: one.name, seq: seq(one.number), entryHash: one.hash });
+    if (one.kind === "stream") seals.prove({ stream: one.name, seq: seq(one.number), hash: one.hash });
     else {
-      const commit = commitAt(one.name, one.number);
-      const why = commit === null ? "it is missing" : trust.whyBadSeal(commit);
+      const seal = sealAt(one.name, one.number);
+      const why = seal === null ? "it is missing" : trust.whyBadSeal(seal);
       if (why !== null && alarms.raise(nameOf(one), why)) throw faultOf(one, why);
       if (why !== null) return false;
     }
@@ -90,90 +91,88 @@ export const GONE = "it is missing: it was there before, while this process ran"
 
 type Sighting = SeenPlace & Readonly<{ by: string }>;
 
-/** Limit of the check of each writer's own entries when a journal is opened: the last commits, and no more streams than that. */
-const COMMITS_BACK = 256;
-const STREAMS_BACK = COMMITS_BACK;
+/** Limit of the check of each writer's own entries when a journal is opened: the last seals, and no more streams than that. */
+const SEALS_BACK = 256;
+const STREAMS_BACK = SEALS_BACK;
 
 /**
- * The newest word of every writer on each of the others: of as many commits as may pass until everything is named once more. And what the newest commits
- * cover is there, in sessions too (J-22). Reads one commit after the other and keeps none: opening takes the same memory whatever is parked (Q-2).
+ * The newest word of every writer on each of the others: of as many seals as may pass until everything is named once more. And what the newest seals
+ * cover is there, in sessions too (J-22). Reads one seal after the other and keeps none: opening takes the same memory whatever is parked (Q-2).
  */
 function checkBonds(needs: Needs): void {
-  const { db, trust, alarms } = needs;
-  const { writers, lastCommit, commitAt } = commitReader(db);
-  const entryHash = db.prepare("SELECT entry_hash FROM entries WHERE stream = ? AND seq = ?");
+  const { db, rows, trust, alarms } = needs;
+  const { writers, lastSeal, sealAt } = sealReader(db);
   const newest = new Map<string, Sighting>();
   for (const writer of writers()) {
-    const last = lastCommit(writer);
+    const last = lastSeal(writer);
     const why = last === null ? "it is missing" : trust.whyBadSeal(last);
-    if (why !== null) raiseCommit(needs, writer, { number: last?.number ?? 1, why });
+    if (why !== null) raiseSeal(needs, writer, { number: last?.number ?? 1, why });
     else if (last !== null) checkNewest(needs, last, newest);
   }
   for (const one of newest.values()) {
-    const found = one.kind === "writer" ? commitAt(one.name, one.number)?.hash : entryHash.get(one.name, one.number)?.entry_hash;
+    const found = one.kind === "writer" ? sealAt(one.name, one.number)?.hash : (rows.hashAt(one.name, seq(one.number)) ?? undefined);
     if (found === one.hash) continue;
     const why = `${found === undefined ? "it is missing" : "it is another"}: ${one.by}`;
     if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
   }
 }
 
-/** Down the chain from a writer's last commit, whose seal is genuine; `newest` collects what they say of others. */
-function checkNewest(needs: Needs, last: StoredCommit, newest: Map<string, Sighting>): void {
-  const { db, alarms, hash } = needs;
-  const isThere = db.prepare("SELECT 1 FROM entries WHERE stream = ? AND seq = ?"); // by the index alone: half the pages
+/** Down the chain from a writer's last seal, which is genuine; `newest` collects what they say of others. */
+function checkNewest(needs: Needs, last: StoredSeal, newest: Map<string, Sighting>): void {
+  const { db, rows, alarms, hash } = needs;
   let due = last.hash;
   let isAllNamed = false;
-  let left = STREAMS_BACK; // a commit may cover thousands of streams
-  for (const c of commitReader(db).commitsBefore(last.writer, last.number)) {
-    if (c.hash !== due || commitHash(c, hash) !== c.hash) {
-      raiseCommit(needs, last.writer, { number: c.number, why: "it is not chained to the commit after it" });
+  let left = STREAMS_BACK; // a seal may cover thousands of streams
+  for (const c of sealReader(db).sealsBefore(last.writer, last.number)) {
+    if (c.hash !== due || sealHash(c, hash) !== c.hash) {
+      raiseSeal(needs, last.writer, { number: c.number, why: "it is not chained to the seal after it" });
       return;
     }
     due = c.previous;
-    const by = `commit ${c.number} of writer \`${c.writer}\` names it`;
+    const by = `seal ${c.number} of writer \`${c.writer}\` names it`;
     for (const one of isAllNamed ? [] : (parseSeen(c.seen) ?? []))
       if (one.kind !== "sum" && one.number > (newest.get(seenName(one))?.number ?? 0)) newest.set(seenName(one), { ...one, by });
     isAllNamed ||= c.number % FULL_EVERY === 0;
-    // The entries that it covers are there; which they are is proved when they are read.
-    for (const { stream, first, count } of left === 0 ? [] : (parseRanges(c.ranges) ?? []).slice(0, left)) {
+    for (const { stream, seq: at, hash: sealed } of left === 0 ? [] : (parseMarks(c.wrote) ?? []).slice(0, left)) {
       left -= 1;
-      if (isThere.get(stream, first + count - 1) !== undefined) continue;
-      const one: SeenPlace = { kind: "stream", name: stream, number: first + count - 1, hash: c.hash };
-      const why = `it is missing: ${by}`;
+      const found = rows.hashAt(stream, at);
+      if (found === sealed) continue;
+      const one: SeenPlace = { kind: "stream", name: stream, number: at, hash: sealed };
+      const why = `${found === null ? "it is missing" : "it is another"}: ${by}`;
       if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
     }
   }
 }
 
-function raiseCommit({ trust, alarms }: Needs, writer: WriterId, { number, why }: Readonly<{ number: number; why: string }>): void {
+function raiseSeal({ trust, alarms }: Needs, writer: WriterId, { number, why }: Readonly<{ number: number; why: string }>): void {
   if (!trust.isRooted()) throw otherRoot();
   const one: SeenPlace = { kind: "writer", name: writer, number, hash: ZERO };
   if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
 }
 
-function commitReader(db: DatabaseSync) {
-  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
-  const last = db.prepare("SELECT * FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1");
-  const before = db.prepare(`SELECT * FROM commits WHERE writer = ? AND number <= ? ORDER BY number DESC LIMIT ${COMMITS_BACK}`);
-  const at = db.prepare("SELECT * FROM commits WHERE writer = ? AND number = ?");
-  const toCommit = (row: object | undefined): StoredCommit | null => (row === undefined ? null : ({ ...row } as StoredCommit));
+function sealReader(db: DatabaseSync) {
+  const nextWriter = db.prepare("SELECT writer FROM seals WHERE writer > ? ORDER BY writer LIMIT 1");
+  const last = db.prepare("SELECT * FROM seals WHERE writer = ? ORDER BY number DESC LIMIT 1");
+  const before = db.prepare(`SELECT * FROM seals WHERE writer = ? AND number <= ? ORDER BY number DESC LIMIT ${SEALS_BACK}`);
+  const at = db.prepare("SELECT * FROM seals WHERE writer = ? AND number = ?");
+  const read = (row: Record<string, SQLOutputValue> | undefined): StoredSeal | null => (row === undefined ? null : toSeal(row));
   return {
     *writers(): Generator<WriterId> {
       for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer))) yield writerId(String(row.writer));
     },
-    lastCommit: (writer: WriterId): StoredCommit | null => toCommit(last.get(writer)),
-    commitsBefore: (writer: WriterId, number: number): Iterable<StoredCommit> =>
-      before.iterate(writer, number) as Iterable<unknown> as Iterable<StoredCommit>,
-    commitAt: (writer: WriterId, number: number): StoredCommit | null => toCommit(at.get(writer, number)),
+    lastSeal: (writer: WriterId): StoredSeal | null => read(last.get(writer)),
+    sealsBefore: (writer: WriterId, number: number): Iterable<StoredSeal> =>
+      before.all(writer, number).map(toSeal),
+    sealAt: (writer: WriterId, number: number): StoredSeal | null => read(at.get(writer, number)),
   };
 }
 
 const nameOf = (one: SeenPlace): string =>
-  one.kind === "writer" ? `commit ${one.number} of writer \`${one.name}\`` : `entry ${one.number} of stream \`${one.name}\``;
+  one.kind === "writer" ? `seal ${one.number} of writer \`${one.name}\`` : `entry ${one.number} of stream \`${one.name}\``;
 
 const faultOf = (one: SeenPlace, detail: string): FaultError =>
   new FaultError(
     one.kind === "writer"
-      ? { kind: "commit-bad", writer: one.name, number: one.number, detail }
+      ? { kind: "seal-bad", writer: one.name, number: one.number, detail }
       : { kind: "entry-bad", stream: one.name, seq: seq(one.number), detail },
   );

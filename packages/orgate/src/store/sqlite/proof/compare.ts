@@ -30,14 +30,15 @@ export function findWrongTables(db: DatabaseSync, records: Records): readonly st
   const erased = new Set<string>();
   const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), toCanonicalJson(value as Json));
   for (const stream of records.streams()) {
-    const { entries, isWhole, last } = readStream(records, stream);
+    const { entries, isWhole, last } = readStream(records, stream, found.ends.get(stream) ?? null);
     if (last !== null) put("streams", stream, last);
     for (const { event } of entries) if (event.kind === "grant.revoked") put("revoked", event.grant, true);
     if (!isSessionStream(stream)) continue;
-    if (isWhole) listSession(stream, entries, put, found.untitled.has(stream));
+    const listed = found.listedUpTo.get(stream);
+    if (isWhole) listSession(stream, entries.filter((e) => isSettled(e.seq, listed)), put, found.untitled.has(stream));
     else erased.add(stream); // what it was opened under stays, and nothing else can be told of it
   }
-  for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT).entries).halts.keys()) put("halts", scope, true);
+  for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT, null).entries).halts.keys()) put("halts", scope, true);
   const isErased = (name: string): boolean => [...erased].some((session) => name.startsWith(`row ${session}`));
   const names = new Set([...made.keys(), ...found.rows.keys()]);
   const wrong = [...names].filter(
@@ -50,7 +51,11 @@ const nameOf = (table: string, key: string): string => `row ${key} of table ${ta
 const isExternalOf = (name: string, externals: ReadonlyMap<string, string>, erased: ReadonlySet<string>): boolean =>
   erased.has(externals.get(name) ?? "");
 
-function readStream(records: Records, stream: StreamId) {
+/** Entries after the point that a row of a running session has reached are not in it yet: they come with the next seal. */
+const isSettled = (at: number, listed: number | undefined): boolean => listed === undefined || at <= listed;
+
+/** `end`: how far the row of the stream goes; a running session may have gone on since. */
+function readStream(records: Records, stream: StreamId, end: number | null) {
   const entries: Entry[] = [];
   let isWhole = true;
   let last: Readonly<{ seq: number; hash: string }> | null = null;
@@ -58,7 +63,7 @@ function readStream(records: Records, stream: StreamId) {
     const [event] = decodeEvents(e.kind, e.payload, records);
     if (event === undefined) isWhole = false;
     else entries.push({ stream, seq: e.seq, at: e.at, event });
-    last = { seq: e.seq, hash: e.entryHash };
+    if (end === null || e.seq <= end || !isSessionStream(stream)) last = { seq: e.seq, hash: e.entryHash };
   }
   return { entries, isWhole, last };
 }
@@ -82,22 +87,31 @@ function listSession(
     for (const claim of listOpeningClaims(event)) put("externals", JSON.stringify(claim), session);
 }
 
-/** Of a row that was written before external ids, titles or delegates existed. */
-const OLDER = { external: null, title: null, parent: null, children: [] };
-
 /** `untitled`: rows without a title, which an older version wrote. Nothing rests on a title, so a missing one is not an alarm. */
-type Found = Readonly<{ rows: Rows; externals: ReadonlyMap<string, string>; untitled: ReadonlySet<string> }>;
+type Found = Readonly<{
+  rows: Rows;
+  externals: ReadonlyMap<string, string>;
+  untitled: ReadonlySet<string>;
+  /** How far rows of streams and of running sessions go. */
+  ends: ReadonlyMap<string, number>;
+  listedUpTo: ReadonlyMap<string, number>;
+}>;
 
 function rowsIn(db: DatabaseSync): Found {
   const rows: Rows = new Map();
   const externals = new Map<string, string>();
   const untitled = new Set<string>();
+  const ends = new Map<string, number>();
+  const listedUpTo = new Map<string, number>();
   const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), toCanonicalJson(value as Json));
   const all = (sql: string) => db.prepare(sql).all();
-  for (const r of all("SELECT stream, seq, hash FROM streams WHERE seq > 0"))
+  for (const r of all("SELECT stream, seq, hash FROM streams WHERE seq > 0")) {
     put("streams", String(r.stream), { seq: Number(r.seq), hash: String(r.hash) });
+    ends.set(String(r.stream), Number(r.seq));
+  }
   for (const r of all("SELECT session, state, agent, opened_at, summary FROM sessions")) {
-    const summary = { ...OLDER, ...(JSON.parse(String(r.summary)) as Partial<SessionSummary>) };
+    const summary = JSON.parse(String(r.summary)) as SessionSummary;
+    if (summary.state === "running" || summary.state === "waiting") listedUpTo.set(String(r.session), summary.seq);
     if (summary.title === null) untitled.add(String(r.session));
     const isSame = summary.state === r.state && summary.agent === r.agent && summary.openedAt === r.opened_at;
     put("sessions", String(r.session), isSame ? summary : { ...summary, state: "differs from its own row" });
@@ -117,5 +131,5 @@ function rowsIn(db: DatabaseSync): Found {
     put("externals", JSON.stringify(String(r.external)), r.session);
     externals.set(nameOf("externals", JSON.stringify(String(r.external))), String(r.session));
   }
-  return { rows, externals, untitled };
+  return { rows, externals, untitled, ends, listedUpTo };
 }

@@ -1,6 +1,6 @@
 /**
  * Whether counters over hours and days are those that this project has written.
- * J-24 rows lie in slots. Each slot has a keyed sum over its rows, and each commit carries its writer's part of a keyed sum over all slots, masked, so that
+ * J-24 rows lie in slots. Each slot has a keyed sum over its rows, and each writer keeps its part of a keyed sum over all slots beside its newest seal, masked, so that
  *      the sums reveal nothing without the key, which lies outside the database. The writer moves sums by what it changes and never makes them
  *      again from what it finds: a row that somebody else changed stays found. A read checks one slot; opening checks the slots, whatever they hold.
  */
@@ -56,7 +56,7 @@ export function countKeys(key: string | Uint8Array): CountKeys {
 const MASKED = /^([\w-]{1,16})\.([\w-]{22})$/;
 const toText = (sum: bigint): string => Buffer.from(sum.toString(16).padStart(32, "0"), "hex").toString("base64url");
 const fromText = (text: string): bigint => BigInt(`0x${Buffer.from(text, "base64url").toString("hex")}`);
-/** Never the same mask twice: two sums under one would tell their difference. A commit's own place is such a nonce already. */
+/** Never the same mask twice: two sums under one would tell their difference. A seal's own place is such a nonce already. */
 const newNonce = (): string => randomBytes(12).toString("base64url");
 const NO_NONCE = "0";
 
@@ -64,11 +64,11 @@ const NO_NONCE = "0";
 const mustBeSame = (sealed: bigint, found: bigint, alarms: Pick<Alarms, "raise">): void =>
   assertSealed("counts", { sealed: wrap(sealed) << BITS, found: wrap(found) << BITS }, alarms); // what is shown of a difference is where it begins
 
-/** Where a writer's commits end, and its part of the sum over all slots there. */
+/** Where a writer's seals end, and its part of the sum over all slots there. */
 export type CountPart = Readonly<{ writer: WriterId; number: number; hash: string; sum: bigint }>;
 type PartPlace = Omit<CountPart, "sum">;
-const placeOf = ({ writer, number, hash: at }: PartPlace): string => `commit ${writer} ${number} ${at}`;
-/** Of a writer that has not committed anything yet: its part lies among the slots. */
+const placeOf = ({ writer, number, hash: at }: PartPlace): string => `seal ${writer} ${number} ${at}`;
+/** Of a writer that has not sealed anything yet: its part lies among the slots. */
 const firstOf = (writer: string): string => `first ${writer}`;
 const isSlot = (name: string): boolean => !name.startsWith("first ");
 
@@ -76,9 +76,9 @@ export type CountLedger = Readonly<{
   /** Inside a transaction; forgets what one that failed had begun. */
   begin(): void;
   move(slot: string, by: bigint): void;
-  /** Writes the slots that have moved, and returns this writer's part as of that commit, to be stored with it. */
+  /** Writes the slots that have moved, and returns this writer's part as of that seal, to be stored with it. */
   settle(place: PartPlace): string;
-  /** The same without a commit of its own: stored with this writer's newest. */
+  /** The same without a seal of its own: stored with this writer's newest. */
   settleLast(): void;
   /** The transaction is durable. */
   done(): void;
@@ -89,7 +89,7 @@ export function openCountLedger(db: DatabaseSync, keys: CountKeys, start: CountP
   const slotRow = db.prepare("SELECT sum FROM count_slots WHERE slot = ?");
   const putSlot = db.prepare("INSERT OR REPLACE INTO count_slots VALUES (?, ?)");
   const dropSlot = db.prepare("DELETE FROM count_slots WHERE slot = ?");
-  const putPart = db.prepare("UPDATE commits SET counts = ? WHERE writer = ? AND number = ?");
+  const putPart = db.prepare("UPDATE seals SET counts = ? WHERE writer = ? AND number = ?");
   const moves = new Map<string, bigint>();
   let own = start;
   let next = start;
@@ -123,7 +123,7 @@ export function openCountLedger(db: DatabaseSync, keys: CountKeys, start: CountP
       const text = keys.mask(placeOf(own), next.sum, newNonce());
       if (own.number === 0) putSlot.run(firstOf(own.writer), text);
       else if (putPart.run(text, own.writer, own.number).changes !== 1)
-        throw new Error(`commit ${own.number} of writer \`${own.writer}\` is gone`);
+        throw new Error(`seal ${own.number} of writer \`${own.writer}\` is gone`);
     },
     done() {
       own = next;
@@ -146,12 +146,12 @@ export function openCountProof({ db, keys, sealed, alarms }: Needs): CountProof 
   const version = db.prepare("PRAGMA data_version");
   const slots = db.prepare("SELECT slot, sum FROM count_slots");
   const slotRow = db.prepare("SELECT sum FROM count_slots WHERE slot = ?");
-  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
-  const newest = db.prepare("SELECT number, hash, counts FROM commits WHERE writer = ? ORDER BY number DESC LIMIT 1");
+  const nextWriter = db.prepare("SELECT writer FROM seals WHERE writer > ? ORDER BY writer LIMIT 1");
+  const newest = db.prepare("SELECT number, hash, counts FROM seals WHERE writer = ? ORDER BY number DESC LIMIT 1");
   const rowsIn = db.prepare("SELECT name, agent, value, bucket, owner, n FROM counts WHERE slot = ?");
   const kept = db.prepare("SELECT name, since FROM kept_counts");
   for (const statement of [rowsIn, kept]) statement.setReturnArrays(true);
-  const saying = new Set<string>(); // writers whose commits say that they carry a part: they do from then on
+  const saying = new Set<string>(); // writers whose seals say that they keep a part: they do from then on
   const good = new Set<string>();
   let checked = -1;
 
@@ -169,7 +169,7 @@ export function openCountProof({ db, keys, sealed, alarms }: Needs): CountProof 
   function provedPart(writer: WriterId): bigint {
     const { number, sum, isMissing } = readPart(writer);
     if (isMissing && says(writer)) {
-      const [what, detail] = [`commit ${number} of writer \`${writer}\``, "its sum over counters was taken away"];
+      const [what, detail] = [`seal ${number} of writer \`${writer}\``, "its sum over counters was taken away"];
       if (alarms.raise(what, detail)) throw new FaultError({ kind: "journal-doubted", what, detail });
     }
     return sum;

@@ -5,8 +5,9 @@
  */
 import { createHmac } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { FULL_EVERY, type OpenUnknowns, parseSeen, type Seen, type StoredCommit, type SummedTable, type Trust } from "@orgate/core/journal";
+import { FULL_EVERY, type OpenUnknowns, parseSeen, type Seen, type SummedTable, type Trust } from "@orgate/core/journal";
 import { digest, FaultError, type WriterId, ZERO } from "@orgate/core/vocab";
+import { toSeal } from "../rows.ts";
 import type { Alarms } from "./alarms.ts";
 
 const MODULUS = 1n << 256n;
@@ -26,10 +27,10 @@ export type SealedSums = Readonly<{
   by(writer: WriterId, table: SummedTable): bigint | null;
 }>;
 
-/** Reads a few commits of each writer, and later only those that came since. */
+/** Reads a few seals of each writer, and later only those that came since. */
 export function openSealedSums(db: DatabaseSync, trust: () => Trust): SealedSums {
-  const newer = db.prepare(`SELECT * FROM commits WHERE writer = ? AND number > ? ORDER BY number DESC LIMIT ${FULL_EVERY}`);
-  const nextWriter = db.prepare("SELECT writer FROM commits WHERE writer > ? ORDER BY writer LIMIT 1");
+  const newer = db.prepare(`SELECT * FROM seals WHERE writer = ? AND number > ? ORDER BY number DESC LIMIT ${FULL_EVERY}`);
+  const nextWriter = db.prepare("SELECT writer FROM seals WHERE writer > ? ORDER BY writer LIMIT 1");
   const stated = new Map<string, Readonly<{ number: number; sums: ReadonlyMap<SummedTable, bigint> }>>();
 
   function statementOf(writer: string): ReadonlyMap<SummedTable, bigint> {
@@ -38,11 +39,11 @@ export function openSealedSums(db: DatabaseSync, trust: () => Trust): SealedSums
     const wanted = new Set(TABLES);
     let number = before.number;
     for (const row of newer.iterate(writer, before.number)) {
-      const commit = row as unknown as StoredCommit;
-      number = Math.max(number, commit.number);
-      const saying = [...wanted].filter((table) => commit.seen.includes(`${table}=`));
-      if (saying.length === 0 || trust().whyBadSeal(commit) !== null) continue;
-      for (const one of parseSeen(commit.seen) ?? [])
+      const seal = toSeal(row);
+      number = Math.max(number, seal.number);
+      const saying = [...wanted].filter((table) => seal.seen.includes(`${table}=`));
+      if (saying.length === 0 || trust().whyBadSeal(seal) !== null) continue;
+      for (const one of parseSeen(seal.seen) ?? [])
         if (one.kind === "sum" && wanted.delete(one.name)) sums.set(one.name, toSum(one.hash));
       if (wanted.size === 0) break;
     }
@@ -84,7 +85,7 @@ export function assertSealed(
 export type Sums = Readonly<{
   /** By how much these changes of open unknowns move their sum. */
   delta(before: OpenUnknowns, after: OpenUnknowns): bigint;
-  /** Table sums that the next commit seals: all with a process's first commit and at intervals, otherwise those that moved. */
+  /** Table sums that the next seal names: all with a process's first seal and at intervals, otherwise those that moved. */
   toSay(number: number, moves: Moves): readonly Seen[];
   said(moves: Moves): void;
   /** Throws, and raises an alarm, unless the rows of open unknowns are those that were sealed. */
@@ -145,7 +146,7 @@ export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Nee
       const isFull = isFirst || number % FULL_EVERY === 0;
       const due = MOVED.filter((table) => isFull || moves[table] !== 0n);
       const said = due.map((name): Seen => ({ kind: "sum", name, number: 0, hash: toHash(before[name] + moves[name]) }));
-      return isFull ? [...said, { kind: "sum", name: "counts", number: 0, hash: ZERO }] : said; // that its commits carry their part (J-24)
+      return isFull ? [...said, { kind: "sum", name: "counts", number: 0, hash: ZERO }] : said; // that it keeps its part beside its newest seal (J-24)
     },
     said(moves) {
       const before = ownNow();
