@@ -1,8 +1,11 @@
-/** Rule 8, on counts: what an iteration adds to the journal does not depend on how many came before it. */
+/** Rule 8, on counts: what an iteration adds to the journal does not depend on how many came before it, nor what an operation reads on how much it holds. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { storedBytes } from "./floors.ts";
+import { inLargeJournals } from "./growth/large-journal.ts";
+import { OPERATIONS, serve } from "./growth/operations.ts";
+import { findScans, recordStatements, type Statements, totalOf } from "./growth/statements.ts";
 import { inFolder, openBench } from "./places.ts";
 
 type Grown = Readonly<{ entries: number; commits: number; bytes: number; pages: number }>;
@@ -51,3 +54,72 @@ test("J-26 the database grows by the same number of pages, within 5 %, at 100 an
 test("L-9 an iteration is two commits, however long the run", async () => {
   expect((await measured).map((one) => one.commits)).toEqual([2, 2, 2]);
 });
+
+/** More sessions than any page shows, and more commits than are checked when a journal is opened; and three times as many. */
+const SIZES = [300, 900];
+/** They read a bounded number of the newest, and these journals are below that bound: the benchmark has them. */
+const BOUNDED = new Set(["search sessions by text"]);
+/** Tables without a row for what is over: of the schema, and of what is open. */
+const SHORT = /^SCAN (sqlite_master|sqlite_schema|format|unknowns|count_slots|halts|inbox USING COVERING INDEX inbox_pending)\b/;
+/** `tally` counts the sessions of each agent and state in an index: it takes a moment longer with each. */
+const COUNTING = new Set(["status of an agent", "metrics"]);
+
+/** The least of so many counts: the server looks into the journal by itself, too, and after a halt it goes on for a moment. */
+const TIMES = 3;
+
+type Cost = Readonly<{ rows: readonly number[]; scans: readonly string[] }>;
+
+const costs = inLargeJournals(SIZES, async (folders): Promise<ReadonlyMap<string, Cost>> => {
+  const found = new Map<string, Cost>();
+  const served = await Promise.all(folders.map(serve));
+  for (const { name, run } of OPERATIONS) {
+    const scans = new Set<string>();
+    const rows: number[] = [];
+    for (const one of served) {
+      await run(one); // what is made once is there
+      const taken: Statements[] = [];
+      for (let i = 0; i < TIMES; i += 1) taken.push(await recordStatements(() => run(one)));
+      rows.push(Math.min(...taken.map((ran) => totalOf(ran).rows)));
+      for (const ran of taken) for (const scan of findScans(join(one.directory, "journal.db"), ran)) scans.add(scan);
+    }
+    found.set(name, { rows, scans: [...scans] });
+  }
+  for (const one of served) await one.close();
+  return found;
+});
+
+describe("J-26 with three times the entries and sessions", () => {
+  test.each(OPERATIONS.filter(({ name }) => !BOUNDED.has(name)))("$name reads as many rows", async ({ name }) => {
+    const [few = 0, many = 0] = (await costs).get(name)?.rows ?? [];
+    expect(few).toBeGreaterThan(0);
+    expect(many).toBeLessThanOrEqual(few * 1.25 + 10); // a binary search by time takes two steps more
+  });
+  test.each(OPERATIONS.filter(({ name }) => !COUNTING.has(name)))("$name goes through no table that grows", async ({ name }) => {
+    expect((await costs).get(name)?.scans.filter((scan) => !SHORT.test(scan))).toEqual([]);
+  });
+});
+
+test("L-23 the last page of a long conversation's turns is read from where the page before ended", () =>
+  inFolder(async (folder) => {
+    const { runtime, session } = await openBench(folder, { synchronous: "off", thread: "main" });
+    await session(1);
+    const [{ session: id } = { session: null }] = await runtime.sessions.list();
+    if (id === null) throw new Error("there is no session");
+    for (let turn = 2; turn <= 60; turn += 1) await runtime.run("bench", "go", { session: id }).result;
+    await runtime.close();
+    const served = await serve(folder);
+    const seen: number[] = [];
+    const rows: number[] = [];
+    for (let next: string | null = ""; next !== null; ) {
+      const cursor: string = next;
+      const statements = await recordStatements(async () => {
+        const page = (await served.get(`/sessions/${id}/turns?limit=20${cursor}`)) as { items: { turn: number }[]; next: string | null };
+        seen.push(...page.items.map(({ turn }) => turn));
+        next = page.next === null ? null : `&cursor=${page.next}`;
+      });
+      rows.push(totalOf(statements).rows);
+    }
+    await served.close();
+    expect(seen).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+    expect(rows.at(-1)).toBeLessThan(rows[0] ?? 0);
+  }));

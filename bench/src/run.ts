@@ -4,9 +4,10 @@
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { growth } from "./growth/growth.ts";
 import type { Effort } from "./measure.ts";
 import { type Report, toText } from "./report.ts";
-import { concurrent } from "./suites/concurrent.ts";
+import { concurrent, thousand } from "./suites/concurrent.ts";
 import { consoleSession } from "./suites/console.ts";
 import { contracts } from "./suites/contracts.ts";
 import { chatRoundTrip, fanOut, reads } from "./suites/coordinator.ts";
@@ -46,6 +47,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "gate-loop": () => gateLoop({ effort, iterations }),
   contracts: () => contracts({ effort, calls: quick ? 5_000 : 50_000 }),
   concurrent: () => concurrent({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, sessions: quick ? 20 : 100 }),
+  thousand: () => thousand({ rounds: quick ? 1 : 3, sessions: quick ? 200 : 1_000 }),
   models: () => modelCalls({ effort, calls: quick ? 50 : 200 }),
   "model-streams": () => modelStreams({ rounds: quick ? 1 : 3, streams: 500 }),
   mcp: () => mcpCalls({ effort, calls: quick ? 200 : 1_000 }),
@@ -56,6 +58,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   resume: () => resume({ effort, events: quick ? 2_000 : 10_000 }),
   turns: () => turns({ turns: quick ? 500 : 2_000 }),
   verify: () => verifying({ effort, entries: quick ? 2_000 : 10_000 }),
+  growth: () => growth({ effort: quick ? effort : { rounds: 5, warmUps: 1 }, small: quick ? 50 : 170, large: quick ? 500 : 20_000 }),
   console: () => consoleSession({ rounds: quick ? 2 : 7 }),
   symbi: () => symbiAgents({ effort, agents: quick ? 100 : 1_000 }),
   "symbi-start": () => symbiStart({ rounds: quick ? 2 : 7 }),

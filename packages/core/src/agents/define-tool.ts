@@ -252,7 +252,7 @@ function checkedResource(given: Resource, types: readonly string[]): Resource {
   if (typeof type !== "string" || !RESOURCE_TYPE.test(type)) throw new TypeError(`\`${String(type)}\` is no type of resource`);
   if (typeof id !== "string" || id === "") throw new TypeError("a resource's id is text that is not empty");
   if (types.length > 0 && !types.includes(type)) throw new TypeError(`\`${type}\` is not among its resourceTypes (${types.join(", ")})`);
-  return Object.freeze({ type, id });
+  return Object.freeze({ id, type });
 }
 
 /** T-3. */

@@ -66,15 +66,15 @@ type Who = Readonly<{ agent: string; onBehalfOf: string }>;
 export function computeActionDigest(action: Action, who: Who, hash: Hash): Digest {
   switch (action.kind) {
     case "call": {
-      const { call: _, ...does } = action;
-      return digestJson({ ...does, ...who }, hash);
+      const { kind, tool, toolDigest, effects, args, inexact, resource } = action;
+      const { agent, onBehalfOf } = who;
+      return digestJson({ agent, args, effects, inexact, kind, onBehalfOf, resource, tool, toolDigest }, hash); // in canonical order: the quick way
     }
     case "delegate": {
       const { call: _, ...does } = action;
       return digestJson({ ...does, ...who }, hash);
     }
     case "model":
-      return digestJson({ ...action, ...who }, hash);
     case "respond":
     case "recall":
     case "remember":

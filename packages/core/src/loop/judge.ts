@@ -281,7 +281,8 @@ function alikeTo(p: Pick<Ports, "journal">, s: State, action: Action, digest: Di
 /** Whether the call still looks like those very unknowns that its decision has named: other sessions leave and settle theirs without a word to this one. */
 export function isDoubtedAsBefore(p: Pick<Ports, "journal">, s: State, { action, digest, verdict }: GateDecided): boolean {
   const named = verdict.because.filter((policy) => policy.startsWith(`${UNKNOWN_OPEN}/`));
-  return toCanonicalJson(alikeTo(p, s, action, digest).map((d) => d.policy)) === toCanonicalJson(named);
+  const doubts = alikeTo(p, s, action, digest);
+  return doubts.length === named.length && doubts.every((d, i) => d.policy === named[i]);
 }
 
 /** One question for each unknown that it looks like: an answer about one says nothing about another. */

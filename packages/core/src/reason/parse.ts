@@ -25,7 +25,8 @@ export function parseReply(parts: readonly ReplyPart[], iteration: number, used:
     let wireId = isUsed(part.id) ? own : part.id;
     for (let again = 2; isUsed(wireId); again += 1) wireId = `${own}_${again}`; // of a history that has such ids of its own
     taken.add(wireId);
-    return { kind: "call", id, wireId, tool: part.tool, text: part.text, args: parseArgs(part.text), meta: part.meta };
+    const { meta, text, tool } = part;
+    return { args: parseArgs(text), id, kind: "call", meta, text, tool, wireId }; // in canonical order: it is hashed and written as it stands
   });
 }
 

@@ -40,18 +40,18 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
     const digest = hash(
       toCanonicalJson({
-        ...asked,
         ...beside,
-        model,
-        system,
-        tools: toolsDigest,
-        spoken,
         from,
-        task,
         lines,
-        summary,
-        temperature,
         maxOutputTokens,
+        model,
+        ...asked,
+        spoken,
+        summary,
+        system,
+        task,
+        temperature,
+        tools: toolsDigest,
       }),
     );
     return {
@@ -75,7 +75,18 @@ const digestedFile = (file: Attachment, hash: Hash) => {
 
 /** The part of a message that is sent: how it is counted and where it comes from is nobody else's business. */
 function wordsOf(message: Message | undefined): Words | null {
-  if (message === undefined) return null;
-  const { tokens: _, entry: __, ...words } = message;
-  return words;
+  switch (message?.role) {
+    case undefined:
+      return null;
+    case "user":
+      return message.files === undefined
+        ? { role: message.role, text: message.text }
+        : { files: message.files, role: message.role, text: message.text };
+    case "assistant":
+      return { parts: message.parts, role: message.role };
+    case "tool":
+      return { isError: message.isError, role: message.role, text: message.text, tool: message.tool, wireId: message.wireId };
+    case "note":
+      return { role: message.role, text: message.text };
+  }
 }

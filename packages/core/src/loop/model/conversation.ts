@@ -43,11 +43,15 @@ export const userMessage = (text: string, files: readonly Attachment[] = []): Wo
 export const noteMessage = (text: string): Words => ({ role: "note", text });
 export const toolMessage = ({ wireId, tool }: ProposedCall, { text, kind }: Observation): Words =>
   toToolMessage({ wireId, tool, text, isError: kind !== "result" });
-export const toToolMessage = (result: Omit<Extract<Words, { role: "tool" }>, "role">): Words => ({
+/** In canonical order, like the parts of a reply: each message is hashed once, as it stands. */
+export const toToolMessage = ({ wireId, tool, text, isError }: Omit<Extract<Words, { role: "tool" }>, "role">): Words => ({
+  isError,
   role: "tool",
-  ...result,
+  text,
+  tool,
+  wireId,
 });
-export const assistantMessage = (parts: readonly Part[]): Words => ({ role: "assistant", parts });
+export const assistantMessage = (parts: readonly Part[]): Words => ({ parts, role: "assistant" });
 
 export const messageTokens = (words: Words, count: TokenCount): number =>
   PER_MESSAGE +

@@ -12,6 +12,7 @@ export type Hash = (text: string) => Digest;
 export type Sign = (text: string) => string;
 
 export function toCanonicalJson(value: unknown): string {
+  if (isInForm(value)) return JSON.stringify(value);
   const met: Met = { index: false, freeze: false };
   const plain = inForm(value, met);
   return met.index ? written(plain) : JSON.stringify(plain);
@@ -55,6 +56,39 @@ export function deepFreeze<T>(value: T): T {
 type Fields = Readonly<Record<string, unknown>>;
 /** `index`: there is a key such as `10`. Objects put those first and by number, whatever order they came in. */
 type Met = { index: boolean; readonly freeze: boolean };
+
+/** True: `JSON.stringify` writes the canonical text of the value as it stands. What is written often is put together in this order. */
+function isInForm(value: unknown): boolean {
+  switch (typeof value) {
+    case "string":
+      return value.isWellFormed();
+    case "number":
+      return Number.isFinite(value);
+    case "boolean":
+      return true;
+    case "object":
+      if (value === null || ready.has(value)) return true;
+      return Array.isArray(value) ? isListInForm(value) : isRecordInForm(value);
+    default:
+      return false;
+  }
+}
+
+function isListInForm(values: readonly unknown[]): boolean {
+  for (let i = 0; i < values.length; i += 1) if (!isInForm(values[i])) return false; // by index: a hole is no value
+  return true;
+}
+
+function isRecordInForm(value: object): boolean {
+  const proto: unknown = Object.getPrototypeOf(value);
+  if (proto !== Object.prototype && proto !== null) return false;
+  let before = "";
+  for (const key in value) {
+    if (key < before || startsWithDigit(key) || !key.isWellFormed() || !isInForm((value as Fields)[key])) return false;
+    before = key;
+  }
+  return true;
+}
 
 /** A copy whose own order of keys is the canonical one, so that `JSON.stringify` writes the canonical text: much the quickest way to it. */
 function inForm(value: unknown, met: Met): unknown {

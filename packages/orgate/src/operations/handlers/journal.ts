@@ -1,7 +1,9 @@
 import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
+import type { Journal, WrittenEntry } from "@orgate/core/journal";
 import { onAbort } from "@orgate/core/vocab";
 import { type VerifyLine, wireProblem } from "@orgate/protocol";
+import { toFacetTerms } from "@orgate/protocol/view";
 import type { OperationGroups } from "@orgate/protocol/words";
 import { findSetOfEntry } from "../../policies/policy-history.ts";
 import { exportInWorker } from "../../store/export-worker.ts";
@@ -43,6 +45,7 @@ export function journalHandlers({ runtime, views, lanes }: OperationContext): Re
     }),
     journalEntries: async ({ query }) => {
       const { before = Number.MAX_SAFE_INTEGER, limit, ...sought } = query;
+      if (toFacetTerms(sought).length === 0) return json(await newestEntries(journal, before, limit));
       const { positions, behind } = await views.find(sought, before, limit);
       const items: unknown[] = [];
       for (const position of positions) items.push(...(await journal.tail(position - 1, 1)));
@@ -81,6 +84,19 @@ export function journalHandlers({ runtime, views, lanes }: OperationContext): Re
       };
     },
   };
+}
+
+/** Every entry has its place in the journal itself: without a filter nothing is looked up beside it, and nobody waits until that is made. */
+async function newestEntries(journal: Pick<Journal, "tail" | "position">, before: number, limit: number) {
+  const last = Math.min(before - 1, await journal.position());
+  const first = Math.max(0, last - limit);
+  const items: WrittenEntry[] = [];
+  for (let after = first; after < last; ) {
+    const page = await journal.tail(after, last - after); // fewer than asked for when there is much
+    items.push(...page);
+    after = page.at(-1)?.position ?? last;
+  }
+  return { items: items.toReversed(), next: items.length < limit ? null : first + 1, behind: 0 };
 }
 
 function missing(detail: string, hint: string): never {

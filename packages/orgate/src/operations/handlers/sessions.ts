@@ -37,14 +37,16 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
     if (found === null) throw new FaultError({ kind: "session-unknown", session });
     return found;
   };
-  /** Q-17 */
+  /** Q-17. Who holds them is looked up once for all, and only while something is halted. */
   const listed = async (found: readonly SessionSummary[]): Promise<readonly ListedSession[]> => {
     const { orders, store } = runtime.place;
     await orders.refresh();
     const { halts } = orders.now();
+    if (halts.size === 0) return found.map((s) => ({ ...s, halted: null }));
     const { journal } = store;
+    const held = store.holders(found.map(({ session }) => session));
     return Promise.all(
-      found.map(async (s) => ({ ...s, halted: await findSessionHalt({ journal, halts, isHeld: store.holder(s.session) !== null }, s) })),
+      found.map(async (s) => ({ ...s, halted: await findSessionHalt({ journal, halts, isHeld: held.has(s.session) }, s) })),
     );
   };
   const send = async ({ params, caller, key }: Sending, wish: IntentBody) =>
@@ -52,17 +54,16 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
   return {
     sessions: async ({ query, may }) => {
       const fits = await createMatcher(views, query.text);
-      return json(
-        await page<ListedSession>(cursors, query, {
-          read: async (after, most) => {
-            const at = pair(after);
-            const before = at === null ? null : { openedAt: Number(at[0]) as SessionSummary["openedAt"], session: at[1] as SessionId };
-            return listed(await runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most }));
-          },
-          place: ({ openedAt, session }) => `${openedAt} ${session}`,
-          shows: (one) => fits(one) && may(act("observe", "session", aboutSession(one))),
-        }),
-      );
+      const { items, next } = await page<SessionSummary>(cursors, query, {
+        read: async (after, most) => {
+          const at = pair(after);
+          const before = at === null ? null : { openedAt: Number(at[0]) as SessionSummary["openedAt"], session: at[1] as SessionId };
+          return runtime.inspect.sessions({ state: query.state ?? null, agent: query.agent ?? null, before, most });
+        },
+        place: ({ openedAt, session }) => `${openedAt} ${session}`,
+        shows: (one) => fits(one) && may(act("observe", "session", aboutSession(one))),
+      });
+      return json({ items: await listed(items), next }); // a search looks at thousands, and shows a few
     },
     openSession: async ({ body, caller, key }) => {
       const { agent, id = key.external, labels = [] } = body;
@@ -79,13 +80,13 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
         await page<TurnView>(cursors, query, {
           async read(after, most) {
             const rows: TurnView[] = [];
-            for await (const turn of turnsOf(runtime, params.session)) {
-              if (turn.turn > whole(after)) rows.push(turn);
+            for await (const turn of turnsOf(runtime, params.session, seq(whole(after)))) {
+              rows.push(turn);
               if (rows.length === most) break;
             }
             return rows;
           },
-          place: ({ turn }) => String(turn),
+          place: ({ first }) => String(first),
           shows: () => true,
         }),
       ),

@@ -6,6 +6,7 @@ import {
   type JournalEvent,
   type Json,
   readTurn,
+  type Seq,
   type SessionId,
   type State,
   seq,
@@ -20,10 +21,10 @@ export type TurnView = OperationOutput<"turns">["items"][number];
 type Ended = Extract<JournalEvent, { kind: "turn.ended" }>;
 type Open = { -readonly [K in keyof TurnView]: TurnView[K] };
 
-/** In order. One page of entries in memory at a time. */
-export async function* turnsOf({ place }: Runtime, session: SessionId): AsyncGenerator<TurnView> {
+/** In order, those that begin after this entry: what comes before it is not read. One page of entries in memory at a time. */
+export async function* turnsOf({ place }: Runtime, session: SessionId, after: Seq): AsyncGenerator<TurnView> {
   let open: Open | null = null;
-  for await (const entry of eachEntry(place.store.journal, session)) {
+  for await (const entry of eachEntry(place.store.journal, session, after)) {
     const { event } = entry;
     if (event.kind === "turn.started") {
       if (open !== null) yield open;
