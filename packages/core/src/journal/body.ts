@@ -28,7 +28,14 @@ export function readBody(append: StoredAppend, previous: Digest, hash: Hash): St
     const end = body.indexOf("\n", start);
     const line = end === -1 ? null : parseLine(body.slice(start, end));
     if (line === null) return entries;
-    const header = { stream, seq: seq(first + entries.length), at: line.at, kind: line.kind, previous: before, payloadHash: line.payloadHash };
+    const header = {
+      stream,
+      seq: seq(first + entries.length),
+      at: line.at,
+      kind: line.kind,
+      previous: before,
+      payloadHash: line.payloadHash,
+    };
     const own = end + 1 === body.length ? append.hash : entryHash(header, hash);
     entries.push({ ...header, entryHash: own, salt: line.salt, payload: line.payload });
     before = own;

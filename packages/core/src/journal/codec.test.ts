@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { arbitraries } from "../testing/arbitraries.ts";
 import {
   copyFrozen,
-  type Digest,
   type JournalEvent,
   type Json,
   KEYS,
@@ -13,6 +12,7 @@ import {
   streamId,
   toCanonicalJson,
   writerId,
+  ZERO,
 } from "../vocab/index.ts";
 import {
   ACCESS_SAMPLES,
@@ -34,17 +34,18 @@ import {
   EMPTY_STREAM,
   EVENT_KINDS,
   encodePayload,
-  FIRST_COMMIT,
+  eraseFromBody,
   headText,
-  merklePaths,
-  merkleRoot,
+  makeSeal,
+  marksText,
+  NO_SEAL,
   parseHead,
-  parseRanges,
-  rangesText,
-  rootFromPath,
-  sealCommit,
+  parseMarks,
+  readBody,
   sealEntries,
   storedKind,
+  toBody,
+  toMark,
   type Upcasts,
 } from "./index.ts";
 
@@ -220,45 +221,6 @@ test("J-10 an older payload is read through its upcasts, in memory only; the sto
   expect(read("note@1", "{}").kind).toBe("bad"); // one text per version
 });
 
-// trees
-
-const leaves = (n: number): Digest[] => Array.from({ length: n }, (_, i) => hash(`leaf ${i}`));
-
-test("J-12 every leaf of a tree of 1 to 20 has a path to its root, and only there", () => {
-  for (let n = 1; n <= 20; n += 1) {
-    const all = leaves(n);
-    const root = merkleRoot(all, hash);
-    const paths = merklePaths(all, hash);
-    expect(paths).toHaveLength(n);
-    for (const [i, leaf] of all.entries()) {
-      const path = paths[i] ?? [];
-      expect(rootFromPath(leaf, path, hash)).toBe(root);
-      expect(path.length).toBeLessThanOrEqual(Math.ceil(Math.log2(n)));
-      if (n > 1) expect(rootFromPath(hash("other"), path, hash)).not.toBe(root);
-      for (const [k, step] of path.entries()) {
-        expect(rootFromPath(leaf, path.with(k, { ...step, left: !step.left }), hash)).not.toBe(root);
-        expect(rootFromPath(leaf, path.toSpliced(k, 1), hash)).not.toBe(root);
-      }
-    }
-  }
-});
-
-test("J-12 a tree depends on every leaf and on their order", () => {
-  for (let n = 2; n <= 20; n += 1) {
-    const all = leaves(n);
-    const root = merkleRoot(all, hash);
-    for (let i = 0; i < n; i += 1) {
-      expect(merkleRoot(all.with(i, hash("other")), hash)).not.toBe(root);
-      if (i > 0) expect(merkleRoot(all.with(i, all[i - 1] as Digest).with(i - 1, all[i] as Digest), hash)).not.toBe(root);
-    }
-    expect(merkleRoot(all.slice(1), hash)).not.toBe(root);
-  }
-  expect(() => merkleRoot([], hash)).toThrow(RangeError);
-  expect(merkleRoot(leaves(1), hash)).toBe(leaves(1)[0]);
-});
-
-// names, ranges, heads
-
 test("J-10 what was said before there were files had none, and nothing was withheld", () => {
   const decoded = (kind: string, payload: object) => decodePayload(kind, toCanonicalJson(payload), () => null);
   const by = { kind: "user", id: "ana" };
@@ -270,29 +232,37 @@ test("J-10 what was said before there were files had none, and nothing was withh
   expect(applied({ kind: "block", reason: "x" })).toMatchObject({ event: { change: { kind: "block", reason: "x" } } });
 });
 
-test("J-10 ranges are read back as they were written, and in no other spelling", () => {
-  const ranges = [
-    { stream: streamId("s_abcdefgh"), first: seq(1), count: 3 },
-    { stream: streamId("breaker:x"), first: seq(17), count: 1 },
-    { stream: KEYS, first: seq(2), count: 12 },
-  ];
-  expect(parseRanges(rangesText(ranges))).toEqual(ranges);
-  for (const text of [
+test("J-10 marks are read back as they were written, and in no other spelling", () => {
+  const at = (stream: StreamId, place: number) => ({ stream, seq: seq(place), hash: hash(`${stream} ${place}`) });
+  const marks = [at(streamId("breaker:x"), 17), at(KEYS, 12), at(streamId("s_abcdefgh"), 3)];
+  expect(parseMarks(marksText(marks.toReversed()))).toEqual(marks);
+  expect(parseMarks("")).toEqual([]);
+  const h = hash("x");
+  const odd = ["keys", "keys#1", `keys#0:${h}`, `keys#01:${h}`, `keys#1:${h},`, `,keys#1:${h}`, `a:b:c#1:${h}`, `keys#1:${h} `];
+  const more = [`keys#-1:${h}`, `keys#1e3:${h}`, `keys#1:${h.toUpperCase()}`, `keys#1:${h.slice(1)}`, `keys#2:${h},keys#1:${h}`];
+  for (const text of [...odd, ...more]) expect(parseMarks(text), text).toBeNull();
+});
+
+test("J-10 the body of an append is read back as it was written, erased or not, and nothing else is taken for one", () => {
+  const ports = sealPorts(W1, W1_KEY);
+  const events = [...SAMPLES.note, ...SAMPLES["session.closed"]].map((event) => ({ at: millis(7), event }));
+  const entries = sealEntries({ stream: KEYS, head: EMPTY_STREAM }, events, ports, shelf().put);
+  const last = entries.at(-1);
+  if (last === undefined) throw new Error("no sample");
+  const append = { stream: KEYS, first: seq(1), count: entries.length, writer: W1, seal: 1, hash: last.entryHash, body: toBody(entries) };
+  expect(readBody(append, ZERO, hash)).toEqual(entries);
+  const erased = readBody({ ...append, body: eraseFromBody(append, { first: seq(1), last: seq(1) }, hash) }, ZERO, hash);
+  expect(erased).toEqual([{ ...entries[0], salt: null, payload: null }, ...entries.slice(1)]);
+  for (const body of [
     "",
-    "keys",
-    "keys:1",
-    "keys:0+1",
-    "keys:1+0",
-    "keys:01+1",
-    "keys:1+1,",
-    ",keys:1+1",
-    "a:b:c:1+1",
-    "keys:1+1 ",
-    "keys:-1+1",
-    "keys:1e3+1",
-    "keys:1+1;keys:2+1",
+    "note",
+    "note 7\n",
+    "note 07 x\n",
+    `note 7 ${hash("x")}`,
+    `note -7 ${hash("x")} s {}\n`,
+    ` 7 ${hash("x")} s {}\n`,
   ])
-    expect(parseRanges(text), text).toBeNull();
+    expect(readBody({ ...append, body }, ZERO, hash), body).toEqual([]);
 });
 
 test("J-10 a name that could blur a hashed text is refused before anything is sealed", () => {
@@ -301,10 +271,9 @@ test("J-10 a name that could blur a hashed text is refused before anything is se
   const seal = (stream: StreamId) => sealEntries({ stream, head: EMPTY_STREAM }, [{ at: millis(1), event }], ports, shelf().put);
   for (const name of ["", "a\nb", "a,b", "a:b:c", "a b", "a+1", "ä", "x".repeat(101)])
     expect(() => seal(streamId(name)), name).toThrow(RangeError);
-  expect(() => sealCommit(FIRST_COMMIT, { at: millis(1), appends: [seal(KEYS)] }, { ...ports, writer: writerId("a@b") })).toThrow(
-    RangeError,
-  );
-  expect(() => sealCommit(FIRST_COMMIT, { at: millis(1), appends: [[]] }, ports)).toThrow(RangeError);
+  const content = { at: millis(1), wrote: [toMark(seal(KEYS))], seen: [], recovered: false };
+  expect(() => makeSeal(NO_SEAL, content, { ...ports, writer: writerId("a@b") })).toThrow(RangeError);
+  expect(() => toMark([])).toThrow(RangeError);
 });
 
 test("J-10 a clock that jumps back does not turn a stream's time around", () => {

@@ -307,21 +307,24 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(valuesOf(await all(b.journal, NOTES))).toEqual(["a1", "b2", "a3"]);
   });
 
-  rule("J-1 what is appended in one tick is one transaction under one seal, whatever the streams, chained to the writer's last", async (store) => {
-    const { journal, records } = await store.open();
-    const [h1, h2] = [await journal.take(S1), await journal.take(S2)];
-    const firsts = await Promise.all([
-      journal.append(append(h1, 0, [opened("echo"), note(1)])),
-      journal.append(append(h2, 0, [opened("echo")])),
-      journal.append(append(h1, 2, [note(2)])),
-      journal.append(append(NOTES, 0, [note(3)])),
-    ]);
-    expect(firsts).toEqual([1, 1, 3, 1]);
-    expect(sealedIn(records, journal.writer)).toEqual([[`${NOTES}#1`, `${S1}#3`, `${S2}#1`]]);
-    await journal.append(append(NOTES, 1, [note(4)]));
-    const [first, second] = [...records.seals(journal.writer)];
-    expect(second).toMatchObject({ number: 2, previous: first?.hash });
-  });
+  rule(
+    "J-1 what is appended in one tick is one transaction under one seal, whatever the streams, chained to the writer's last",
+    async (store) => {
+      const { journal, records } = await store.open();
+      const [h1, h2] = [await journal.take(S1), await journal.take(S2)];
+      const firsts = await Promise.all([
+        journal.append(append(h1, 0, [opened("echo"), note(1)])),
+        journal.append(append(h2, 0, [opened("echo")])),
+        journal.append(append(h1, 2, [note(2)])),
+        journal.append(append(NOTES, 0, [note(3)])),
+      ]);
+      expect(firsts).toEqual([1, 1, 3, 1]);
+      expect(sealedIn(records, journal.writer)).toEqual([[`${NOTES}#1`, `${S1}#3`, `${S2}#1`]]);
+      await journal.append(append(NOTES, 1, [note(4)]));
+      const [first, second] = [...records.seals(journal.writer)];
+      expect(second).toMatchObject({ number: 2, previous: first?.hash });
+    },
+  );
 
   rule("J-29 most of a session waits for a seal at an interval; what gives authority, ends or is handed over does not", async (store) => {
     const { journal, records } = await store.open();

@@ -7,7 +7,7 @@ import { type KnowledgeDefinition, readKnowledgeSettings } from "../agents/agent
 import { toolbox } from "../agents/define-tool.ts";
 import { listAgentTools } from "../agents/delegate-tool.ts";
 import type { Row } from "../gate/table.ts";
-import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
+import { type Journal, type SealMode, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
 import { openBreakers } from "../loop/calls/breakers.ts";
 import { followChild, takeUpParents } from "../loop/calls/delegate.ts";
@@ -98,6 +98,8 @@ export type WorldOptions = Readonly<{
   others?: Readonly<Record<string, OtherAgent>>;
   /** The first process dies at the first of these, the second at the second, … */
   crashes?: readonly CrashPoint[];
+  /** `each`: as many seals as there are transactions, for a test that counts them. */
+  sealing?: SealMode;
   /** Folds that the next process finds; none unless given. A process keeps the fold of each drive that it brought to its end. */
   folds?: (journal: Journal) => FoldCache;
   /** A chance to break a port on purpose: mutation tests hand in what must be noticed. */
@@ -151,7 +153,7 @@ const ROOT = "tester";
 const USER: Principal = { kind: "user", id: "ann" };
 
 export function world(options: WorldOptions): World {
-  const { hash, rows = PERMIT_ALL, crashes = [], spoil = (p) => p } = options;
+  const { hash, rows = PERMIT_ALL, crashes = [], sealing = "interval", spoil = (p) => p } = options;
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
   const disk = memoryDisk();
   const clock = manualClock();
@@ -200,7 +202,7 @@ export function world(options: WorldOptions): World {
   function boot(): { ports: (agent: string) => Ports; dead: () => boolean } {
     const point = crashes[booted];
     booted += 1;
-    const store = openMemory(disk, sealPorts(`w${booted}`), clock.now);
+    const store = openMemory(disk, sealPorts(`w${booted}`), clock.now, sealing);
     let dead = false;
     const seen = { append: 0, effect: 0, model: 0 };
     const die = (): never => {

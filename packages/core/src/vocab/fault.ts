@@ -92,11 +92,12 @@ export const usageFault = (detail: string, hint: string): FaultError => new Faul
 
 type FaultOf<K extends Fault["kind"]> = Extract<Fault, { kind: K }>;
 
-export const isFault = <K extends Fault["kind"] = Fault["kind"]>(error: unknown, kind?: K): error is FaultError & { readonly fault: FaultOf<K> } =>
-  error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
+export const isFault = <K extends Fault["kind"] = Fault["kind"]>(
+  error: unknown,
+  kind?: K,
+): error is FaultError & { readonly fault: FaultOf<K> } => error instanceof FaultError && (kind === undefined || error.fault.kind === kind);
 
 type FaultText = Readonly<{ message: string; hint: string }>;
-
 
 const line = (message: string, hint: string): FaultText => ({ message, hint });
 

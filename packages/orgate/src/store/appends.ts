@@ -32,7 +32,7 @@ import {
 } from "@orgate/core/vocab";
 import type { Inbox } from "./inbox.ts";
 import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
-import { Sealer, type SealedPart, type StreamPositions, sumMoves } from "./sealer.ts";
+import { type SealedPart, Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import type { Alarms } from "./sqlite/proof/alarms.ts";
 import type { Bonds } from "./sqlite/proof/bonds.ts";
@@ -192,9 +192,16 @@ export class SqliteJournal {
       const moves = sumMoves(parts.map((part) => part.moves));
       const seal = this.#isSealDue(parts, isForced && isLast) ? this.#makeSeal(parts, moves) : null;
       const lists = seal === null ? [] : [...this.#unlisted.values()].filter((s) => !ahead.has(s.session));
-      const touched = seal === null ? [] : parts.flatMap((part) => (part.summary === null || part.append.beside?.listed ? [] : [part.summary]));
+      const touched =
+        seal === null ? [] : parts.flatMap((part) => (part.summary === null || part.append.beside?.listed ? [] : [part.summary]));
       const appends = parts.map((part) => part.append);
-      const answer = writer.commit({ appends, number: this.#last.number + 1, seal: seal?.stored ?? null, lists: [...lists, ...touched], owner });
+      const answer = writer.commit({
+        appends,
+        number: this.#last.number + 1,
+        seal: seal?.stored ?? null,
+        lists: [...lists, ...touched],
+        owner,
+      });
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
         confirm();

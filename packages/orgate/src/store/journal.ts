@@ -29,11 +29,11 @@ import { takeSlot } from "./process-lock.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/files.ts";
+import { findWrongPlaces } from "./sqlite/places.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, openBonds } from "./sqlite/proof/bonds.ts";
 import { findWrongTables } from "./sqlite/proof/compare.ts";
 import { appendMacs, findForgedRows, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
-import { findWrongPlaces } from "./sqlite/places.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader, type Tally } from "./sqlite/reader.ts";
 import { type HoldRow, JournalRows, type StoredPlace } from "./sqlite/rows.ts";
@@ -159,7 +159,14 @@ export function openStore(options: StoreOptions): Store {
     const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
     const confirm = guardFiles([taken.file]).check;
     const inbox = openInbox(db, places.database, writer, () => assertTrusted(alarms));
-    const { bonds, sums } = openProofs({ db, rows: new JournalRows(db, places), reader, alarms, owner: owner.writer, blobKey: options.blobKey });
+    const { bonds, sums } = openProofs({
+      db,
+      rows: new JournalRows(db, places),
+      reader,
+      alarms,
+      owner: owner.writer,
+      blobKey: options.blobKey,
+    });
     const journal = new SqliteJournal({
       reader,
       writer,
@@ -232,7 +239,14 @@ function raiseStrange(db: DatabaseSync, alarms: Alarms): void {
   for (const { what, detail } of findStrangeSchema(db)) alarms.raise(what, detail);
 }
 
-type ProofParts = Readonly<{ db: DatabaseSync; rows: JournalRows; reader: SqliteReader; alarms: Alarms; owner: WriterId; blobKey: string | Uint8Array }>;
+type ProofParts = Readonly<{
+  db: DatabaseSync;
+  rows: JournalRows;
+  reader: SqliteReader;
+  alarms: Alarms;
+  owner: WriterId;
+  blobKey: string | Uint8Array;
+}>;
 
 /** Opens what binds streams and tables to the seals, and checks it. */
 function openProofs({ db, rows, reader, alarms, owner, blobKey }: ProofParts): Readonly<{ bonds: Bonds; sums: Sums }> {

@@ -24,7 +24,17 @@ import {
   type PendingApprovals as WaitingQuestions,
   withPendingApprovals,
 } from "@orgate/core/journal";
-import { type Digest, type Epoch, epoch, FaultError, isSessionStream, type SessionId, type StreamId, seq, toCanonicalJson } from "@orgate/core/vocab";
+import {
+  type Digest,
+  type Epoch,
+  epoch,
+  FaultError,
+  isSessionStream,
+  type SessionId,
+  type StreamId,
+  seq,
+  toCanonicalJson,
+} from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
 import type { RowsBeside, SealedAppend } from "./sqlite/append-writer.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
@@ -193,7 +203,14 @@ export class Sealer {
       append: {
         ...{ stream, head, begins, unlessHalted },
         epoch: isSession && hold !== null ? hold.epoch : null,
-        row: { first: first.seq, count: entries.length, hash: end.entryHash, mac: this.#macOf(end.entryHash), body: toBody(entries), at: end.at },
+        row: {
+          first: first.seq,
+          count: entries.length,
+          hash: end.entryHash,
+          mac: this.#macOf(end.entryHash),
+          body: toBody(entries),
+          at: end.at,
+        },
         beside: isNothing(beside) ? null : beside,
       },
       entries,
@@ -204,7 +221,10 @@ export class Sealer {
   }
 
   /** Where the append leaves its stream; of a session, what lists and queues say of it then. */
-  #followSession(before: StreamPosition, { stream, events, entries, end }: Followed): Readonly<{ position: StreamPosition; rows: ListRows }> {
+  #followSession(
+    before: StreamPosition,
+    { stream, events, entries, end }: Followed,
+  ): Readonly<{ position: StreamPosition; rows: ListRows }> {
     const head = { seq: end.seq, hash: end.entryHash, at: end.at };
     const line = isSessionStream(stream) ? summariseSealed(before.summary, entries, events) : null;
     if (line === null)

@@ -55,7 +55,18 @@ async function look(directory: string, tell: (told: Told) => void): Promise<Veri
     const rows = found.firstBad === null ? store.wrongRows(Date.now()).map((name) => `${name}: it is not what the entries make of it`) : [];
     const problems = [...found.problems.map((problem) => `${problemName(problem)}: ${problem.reason}`), ...rows].slice(0, MOST_PROBLEMS);
     const { length: textless } = found.textless;
-    return { ok: problems.length === 0, streams, entries, seals, writers, erased, unsealed, head: headText(found.head), textless, problems };
+    return {
+      ok: problems.length === 0,
+      streams,
+      entries,
+      seals,
+      writers,
+      erased,
+      unsealed,
+      head: headText(found.head),
+      textless,
+      problems,
+    };
   } finally {
     await store.close();
   }

@@ -77,7 +77,11 @@ export function* exportSession(live: Records, session: StreamId, ports: ProofPor
 const namesStream = (s: StoredSeal, stream: StreamId): boolean => (parseMarks(s.wrote) ?? []).some((m) => m.stream === stream);
 
 /** For each of these entries: the nearest one at or after it that a seal names, and the headers in between. None where no seal covers it. */
-function linkedProofs(records: Records, seals: readonly StoredSeal[], loose: readonly StoredEntry[]): ReadonlyMap<StoredEntry, LinkedProof> {
+function linkedProofs(
+  records: Records,
+  seals: readonly StoredSeal[],
+  loose: readonly StoredEntry[],
+): ReadonlyMap<StoredEntry, LinkedProof> {
   const proofs = new Map<StoredEntry, LinkedProof>();
   for (const [stream, wanted] of Map.groupBy(loose, (e) => e.stream)) {
     const named = new Map<number, Pick<StoredSeal, "writer" | "number">>();

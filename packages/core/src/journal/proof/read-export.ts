@@ -252,13 +252,22 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
     if (proof === null) return null; // named where the line was read
     const end = proof.links.reduce(
       ({ seq: at, hash }, l): Pick<Mark, "seq" | "hash"> => {
-        const next = { stream: e.stream, seq: seq(at + 1), at: millis(l.at), kind: l.event, previous: hash, payloadHash: l.payloadHash as Digest };
+        const next = {
+          stream: e.stream,
+          seq: seq(at + 1),
+          at: millis(l.at),
+          kind: l.event,
+          previous: hash,
+          payloadHash: l.payloadHash as Digest,
+        };
         return { seq: next.seq, hash: entryHash(next, ports.hash) };
       },
       { seq: e.seq, hash: e.entryHash } as Pick<Mark, "seq" | "hash">,
     );
     const named = marks.get(`${proof.writer}@${proof.number}`) ?? [];
-    return named.some((m) => m.stream === e.stream && m.seq === end.seq && m.hash === end.hash) ? null : "its links do not lead to an entry that its seal names";
+    return named.some((m) => m.stream === e.stream && m.seq === end.seq && m.hash === end.hash)
+      ? null
+      : "its links do not lead to an entry that its seal names";
   };
   const erased = erasedPlaces(session);
   const chain = createEntryChain(session, ports.hash);
@@ -285,7 +294,9 @@ function checkSession(file: File, root: string, ports: ProofPorts): Checked {
   function whyNotSealed(e: StoredEntry): string | null {
     const named = own.get(e.seq);
     if (named !== undefined && named !== e.entryHash) return "it is not the one that its seal names";
-    return e.seq > covered && isAlwaysSealed(session, e.kind) && !file.torn ? "no seal covers it, and such an entry is sealed as it is written" : null;
+    return e.seq > covered && isAlwaysSealed(session, e.kind) && !file.torn
+      ? "no seal covers it, and such an entry is sealed as it is written"
+      : null;
   }
   if (!file.torn && !chain.broken() && covered > chain.count())
     bad(file.lines, `entry ${chain.count() + 1} of \`${session}\`: it is missing, though a seal names it`);

@@ -69,7 +69,14 @@ export class SealBook {
   missing(stream: StreamId, count: number): readonly Readonly<{ seq: Seq; reason: string }>[] {
     let nearest: readonly [number, Named] | null = null;
     for (const [at, named] of this.#named.get(stream) ?? []) if (at > count && (nearest === null || at < nearest[0])) nearest = [at, named];
-    return nearest === null ? [] : [{ seq: seq(count + 1), reason: `it is missing: ${nearest[1].by} names ${nearest[0] === count + 1 ? "it" : `entry ${nearest[0]}`}` }];
+    return nearest === null
+      ? []
+      : [
+          {
+            seq: seq(count + 1),
+            reason: `it is missing: ${nearest[1].by} names ${nearest[0] === count + 1 ? "it" : `entry ${nearest[0]}`}`,
+          },
+        ];
   }
 
   /** True when a seal names one of another writer that had not been read by then: the journal was written to meanwhile. */
@@ -81,7 +88,8 @@ export class SealBook {
   checkSeen(): void {
     for (const { writer, number, hash, by } of this.#seenSeals.values()) {
       const found = this.#chains.get(writer)?.hashes[number - 1];
-      if (found !== hash) this.#bad(writer, number, found === undefined ? `it is missing: ${by} names it` : `it is not the one that ${by} names`);
+      if (found !== hash)
+        this.#bad(writer, number, found === undefined ? `it is missing: ${by} names it` : `it is not the one that ${by} names`);
     }
   }
 
@@ -90,7 +98,8 @@ export class SealBook {
     for (const [writer, { number }] of given) {
       const now = this.#chains.get(writer)?.chain.head() ?? null;
       if (now === null) this.#bad(writer, 1, `it is missing: the given head has seal ${number} of this writer`);
-      else if (now.number < number) this.#bad(writer, now.number + 1, `it is missing: the given head has seal ${number}, the journal ends before it`);
+      else if (now.number < number)
+        this.#bad(writer, now.number + 1, `it is missing: the given head has seal ${number}, the journal ends before it`);
     }
   }
 
@@ -143,7 +152,8 @@ export class SealBook {
     }
     for (const one of parseSeen(s.seen) ?? []) {
       if (one.kind === "stream") this.#name(one.name, one.number, { hash: one.hash, by });
-      else if (one.kind === "writer") this.#seenSeals.set(`${one.name}@${one.number}:${one.hash}`, { writer: one.name, number: one.number, hash: one.hash, by });
+      else if (one.kind === "writer")
+        this.#seenSeals.set(`${one.name}@${one.number}:${one.hash}`, { writer: one.name, number: one.number, hash: one.hash, by });
     }
   }
 

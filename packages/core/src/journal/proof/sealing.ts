@@ -2,7 +2,15 @@
  * When an append is sealed. Most of a turn is sealed at intervals; what gives or takes authority, and what ends or hands over, is sealed in its own transaction.
  * J-29 an append is sealed at the latest SEAL_WITHIN_MS after it became durable, or by the next process under its writer's name.
  */
-import { type EventKind, isSessionStream, type JournalEvent, type Millis, millis, type StreamId, type TimedEvent } from "../../vocab/index.ts";
+import {
+  type EventKind,
+  isSessionStream,
+  type JournalEvent,
+  type Millis,
+  millis,
+  type StreamId,
+  type TimedEvent,
+} from "../../vocab/index.ts";
 import type { Mark, StoredEntry } from "../codec.ts";
 import { toMark } from "./seal.ts";
 

@@ -94,7 +94,11 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
     const left = chain.broken() ? [] : tail.slice(seals.coveredLater(stream, tail));
     unsealed += left.length;
     if (!partial) {
-      found.push(...left.filter((e) => e.always).map(({ seq: at }) => ({ seq: at, reason: "no seal covers it, and such an entry is sealed as it is written" })));
+      found.push(
+        ...left
+          .filter((e) => e.always)
+          .map(({ seq: at }) => ({ seq: at, reason: "no seal covers it, and such an entry is sealed as it is written" })),
+      );
       if (!chain.broken()) found.push(...seals.missing(stream, chain.count()));
     }
     found.sort((a, b) => a.seq - b.seq);

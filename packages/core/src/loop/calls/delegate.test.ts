@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { defineMiddleware } from "../../agents/define-middleware.ts";
 import { defineTool } from "../../agents/define-tool.ts";
 import { type Row, tableGate } from "../../gate/table.ts";
-import { parseRanges } from "../../journal/index.ts";
+import { type Mark, parseMarks } from "../../journal/index.ts";
 import type { Model } from "../../reason/port.ts";
 import { hang, PERMIT_ALL, readAll, reply, type Step, scriptedModel, type World, type WorldOptions, world } from "../../testing/index.ts";
 import {
@@ -237,13 +237,14 @@ describe("what a delegate is", () => {
 
 describe("what is written together", () => {
   test("D-2 a delegate's first entries are in the commit that starts it, and the word of its ending in the one that ends it", async () => {
-    const { w } = pair([reply.calls([give("reader")]), reply.text("ok")], [reply.text("42")]);
+    const { w } = pair([reply.calls([give("reader")]), reply.text("ok")], [reply.text("42")], { sealing: "each" });
     await w.run("go");
-    const commits = [...w.disk.commits.values()].flat().map((c) => parseRanges(c.ranges) ?? []);
-    const withStart = commits.filter((ranges) => ranges.some((r) => r.stream === child(w) && r.first === 1));
+    const transactions = [...w.disk.seals.values()].flat().map((s) => parseMarks(s.wrote) ?? []);
+    const begun = transactions.findIndex((marks) => marks.some((m) => m.stream === child(w)));
     const started = w.entries().find((e) => e.event.kind === "child.opened")?.seq ?? 0;
-    expect(withStart).toHaveLength(1);
-    expect(withStart[0]?.find((r) => r.stream === w.session())).toSatisfy((r) => r.first <= started && started < r.first + r.count);
+    const endOf = (marks: readonly Mark[] | undefined): number => marks?.find((m) => m.stream === w.session())?.seq ?? 0;
+    const before = Math.max(0, ...transactions.slice(0, begun).map(endOf));
+    expect(endOf(transactions[begun])).toSatisfy((end: number) => before < started && started <= end);
     expect(w.disk.inbox.get(w.events("child.ended")[0]?.intent ?? fail())).toMatchObject({ session: w.session(), intent: null });
     const kinds = w.entries().map((e) => e.event.kind);
     expect(kinds.slice(kinds.indexOf("act.started"), kinds.indexOf("act.started") + 3)).toEqual([

@@ -52,7 +52,7 @@ describe("before the model", () => {
     expect(w.events("knowledge.recalled")).toMatchObject([
       { iteration: 1, items: [{ id: FACT.id, kind: "fact", text: "billing uses postgres" }], omitted: 0, error: null },
     ]);
-    expect(w.disk.commits.get([...w.disk.commits.keys()][0] ?? ("" as never))).toHaveLength(2); // opened and asked; replied and ended
+    expect(w.disk.seals.get([...w.disk.seals.keys()][0] ?? ("" as never))).toHaveLength(2); // opened and asked; replied and ended
   });
 
   test("N-5 the block is no part of the conversation, takes the place of the last one, and is gone where nothing is found", async () => {

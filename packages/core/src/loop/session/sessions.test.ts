@@ -415,10 +415,10 @@ describe("checkpoints", () => {
   const look = toolOf("look", () => "seen", { repeat: "read" });
 
   test.each(CHECKPOINTS)("H-11 %s: killed right after it is durable, the turn goes on from there and ends", async (_, isPlace) => {
-    const calm = stage(steps, REST, { tools: [look] });
+    const calm = stage(steps, REST, { tools: [look], sealing: "each" });
     await calm.w.run("go");
     const place = calm.w.entries().find((e) => isPlace(e.event))?.seq ?? never();
-    const commit = [...calm.w.disk.commits.values()].flat().findIndex(({ ranges }) => lastOf(ranges) >= place);
+    const commit = [...calm.w.disk.seals.values()].flat().findIndex(({ wrote }) => lastOf(wrote) >= place);
     const crash: CrashPoint = { of: "append", nth: commit, when: "after" };
     const { w, ran, model } = stage(steps, REST, {
       tools: [look],
@@ -485,10 +485,7 @@ describe("a grant that is revoked at the last moment", () => {
   });
 });
 
-const lastOf = (ranges: string): number => {
-  const [, first = "0", count = "0"] = /:(\d+)\+(\d+)$/.exec(ranges) ?? [];
-  return Number(first) + Number(count) - 1;
-};
+const lastOf = (wrote: string): number => Number(/#(\d+):[0-9a-f]+$/.exec(wrote)?.[1] ?? 0);
 function never(): never {
   throw new Error("it is not there");
 }

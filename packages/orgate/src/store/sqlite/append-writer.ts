@@ -111,8 +111,8 @@ export class AppendWriter {
     const { first, count, hash, mac, body } = row;
     const { writer, incarnation } = owner;
     return (
-      this.#sql.addHeld.run(count, first, writer, seal, hash, mac, body, stream, epoch, writer, incarnation, unlessAnyHalt ? 1 : 0).changes ===
-      1
+      this.#sql.addHeld.run(count, first, writer, seal, hash, mac, body, stream, epoch, writer, incarnation, unlessAnyHalt ? 1 : 0)
+        .changes === 1
     );
   }
 
@@ -122,8 +122,12 @@ export class AppendWriter {
     const to = [row.first + row.count - 1, row.hash, row.at] as const;
     const begin = (): boolean => this.#sql.newStream.run(stream, ...to).changes === 1;
     // a row that is there already, if only for its hold, is another session
-    const isMoved = begins ? begin() : this.#sql.moveHead.run(...to, stream, head.seq, head.hash).changes === 1 || (head.seq === 0 && begin());
-    return isMoved && this.#sql.addFree.run(row.count, row.first, by.owner.writer, by.seal, row.hash, row.mac, row.body, stream).changes === 1;
+    const isMoved = begins
+      ? begin()
+      : this.#sql.moveHead.run(...to, stream, head.seq, head.hash).changes === 1 || (head.seq === 0 && begin());
+    return (
+      isMoved && this.#sql.addFree.run(row.count, row.first, by.owner.writer, by.seal, row.hash, row.mac, row.body, stream).changes === 1
+    );
   }
 
   #writeBeside({ stream, row }: SealedAppend, b: RowsBeside, index: number): void {

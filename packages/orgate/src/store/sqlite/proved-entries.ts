@@ -10,7 +10,17 @@ import {
   summariseSession,
   unsealAppend,
 } from "@orgate/core/journal";
-import { type Digest, type Entry, FaultError, isFault, type JournalEvent, type Seq, type SessionId, type StreamId, seq } from "@orgate/core/vocab";
+import {
+  type Digest,
+  type Entry,
+  FaultError,
+  isFault,
+  type JournalEvent,
+  type Seq,
+  type SessionId,
+  type StreamId,
+  seq,
+} from "@orgate/core/vocab";
 import type { alteredEntries } from "./proof/altered.ts";
 import type { Seals } from "./proof/seals.ts";
 import { type AppendRow, CHUNK, type JournalRows } from "./rows.ts";
@@ -35,7 +45,11 @@ export class ProvedEntries {
     const limit = Math.min(most, CHUNK);
     const { indexed, appends, previous } = this.#rows.snapshot(() => {
       const found = this.#rows.appendsFrom(name, seq(after + 1), limit);
-      return { indexed: this.#rows.stream(name), appends: found, previous: found[0] === undefined ? null : this.#rows.previousOf(found[0]) };
+      return {
+        indexed: this.#rows.stream(name),
+        appends: found,
+        previous: found[0] === undefined ? null : this.#rows.previousOf(found[0]),
+      };
     });
     const [first] = appends;
     if (first === undefined && after > 0) this.#checkAfter(name, after);
@@ -61,7 +75,10 @@ export class ProvedEntries {
     }
   }
 
-  #unseal(name: StreamId, { appends, after, previous }: Readonly<{ appends: readonly AppendRow[]; after: Seq; previous: Digest }>): Entry[] {
+  #unseal(
+    name: StreamId,
+    { appends, after, previous }: Readonly<{ appends: readonly AppendRow[]; after: Seq; previous: Digest }>,
+  ): Entry[] {
     const entries: Entry[] = [];
     let before = previous;
     let due = appends[0]?.first ?? 1;
@@ -71,7 +88,8 @@ export class ProvedEntries {
       const read = unsealAppend(append, stored, this.#rows.unsealing).slice(Math.max(0, after + 1 - append.first));
       const skipped = append.count - read.length;
       const bad = findBad(read);
-      if (bad !== null) throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(append.first + skipped + bad.index), detail: bad.detail });
+      if (bad !== null)
+        throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(append.first + skipped + bad.index), detail: bad.detail });
       for (const [i, one] of read.entries()) {
         if (one.kind === "erased") throw new FaultError({ kind: "entry-erased", stream: name, seq: seq(append.first + skipped + i) });
         if (one.kind === "entry") entries.push(one.entry);

@@ -31,12 +31,12 @@ import { type ApprovalRequestReader, questionReader, rebuildQuestions } from "./
 import { externalReader, rebuildClaims } from "./claims.ts";
 import { assertProved, countReader, listSessionsToCount, rebuildCounts } from "./counts.ts";
 import { type DeadLetterReader, deadLetterReader, rebuildDeadLetters } from "./dead-letters.ts";
+import { rebuildPlaces } from "./places.ts";
 import { alteredEntries } from "./proof/altered.ts";
 import { type ApprovalProof, openQuestionProof, questionMacs } from "./proof/approval-proof.ts";
 import { type CountProof, countKeys, openCountProof } from "./proof/count-proof.ts";
 import { type Seals, UNPROVED } from "./proof/seals.ts";
 import { openSealedSums, type SealedSums } from "./proof/sums.ts";
-import { rebuildPlaces } from "./places.ts";
 import { type Chunk, ProvedEntries } from "./proved-entries.ts";
 import { type AppendRow, CHUNK, type HoldRow, JournalRows, type StoredPlace, type StreamRow } from "./rows.ts";
 import type { DatabasePaths } from "./schema.ts";
@@ -185,7 +185,9 @@ function unsealedReader(db: DatabaseSync, rows: JournalRows): Pick<SqliteReader,
         const found: AppendRow[] = [];
         for (let at = Number(from ?? 0) + 1; from !== undefined; ) {
           const more = rows.written(at, CHUNK);
-          found.push(...more.flatMap(({ append, name }) => (append.writer === writer && append.id > Number(from) && name !== null ? [append] : [])));
+          found.push(
+            ...more.flatMap(({ append, name }) => (append.writer === writer && append.id > Number(from) && name !== null ? [append] : [])),
+          );
           if (more.length < CHUNK) break;
           at = (more.at(-1)?.append.id ?? 0) + 1;
         }

@@ -43,7 +43,10 @@ export function tailReader({ rows, seals, raiseIfAltered }: Needs): (after: Posi
     else chained.set(stream, previous);
     return Array.from({ length: append.count }, (_, i): WrittenEntry => {
       const place = { position: id + i, stream, seq: seq(first + i), at: stored[i]?.at ?? millis(0) };
-      const one = read?.[i] ?? { kind: "bad" as const, detail: name === null ? "nobody knows its stream" : "the entry before it is missing" };
+      const one = read?.[i] ?? {
+        kind: "bad" as const,
+        detail: name === null ? "nobody knows its stream" : "the entry before it is missing",
+      };
       if (one.kind === "bad") raiseIfAltered({ ...place, detail: one.detail });
       return { ...place, ...(why === null ? one : { kind: "bad" as const, detail: why }) };
     });

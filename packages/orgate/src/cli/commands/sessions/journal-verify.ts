@@ -98,7 +98,8 @@ async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, scr
         ),
       );
     tellUnsealed(screen, unsealed);
-    if (recovered > 0) screen.line(`${count(recovered, "seal was", "seals were")} made after a crash, over what the process had left unsealed`);
+    if (recovered > 0)
+      screen.line(`${count(recovered, "seal was", "seals were")} made after a crash, over what the process had left unsealed`);
     tellTextless(screen, found.textless);
     for (const { what, detail } of alarms)
       screen.line(screen.paint("warn", `an alarm stands, and the project is read-only: ${visible(what)}: ${visible(detail)}`));

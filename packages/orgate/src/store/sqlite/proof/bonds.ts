@@ -161,8 +161,7 @@ function sealReader(db: DatabaseSync) {
       for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer))) yield writerId(String(row.writer));
     },
     lastSeal: (writer: WriterId): StoredSeal | null => read(last.get(writer)),
-    sealsBefore: (writer: WriterId, number: number): Iterable<StoredSeal> =>
-      before.all(writer, number).map(toSeal),
+    sealsBefore: (writer: WriterId, number: number): Iterable<StoredSeal> => before.all(writer, number).map(toSeal),
     sealAt: (writer: WriterId, number: number): StoredSeal | null => read(at.get(writer, number)),
   };
 }

@@ -35,7 +35,13 @@ export function findWrongTables(db: DatabaseSync, records: Records): readonly st
     for (const { event } of entries) if (event.kind === "grant.revoked") put("revoked", event.grant, true);
     if (!isSessionStream(stream)) continue;
     const listed = found.listedUpTo.get(stream);
-    if (isWhole) listSession(stream, entries.filter((e) => isSettled(e.seq, listed)), put, found.untitled.has(stream));
+    if (isWhole)
+      listSession(
+        stream,
+        entries.filter((e) => isSettled(e.seq, listed)),
+        put,
+        found.untitled.has(stream),
+      );
     else erased.add(stream); // what it was opened under stays, and nothing else can be told of it
   }
   for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT, null).entries).halts.keys()) put("halts", scope, true);

@@ -108,7 +108,8 @@ export function openSeals({ rows, trust: trustOf, alarms, hash, macOf }: SealNee
     if ("why" in gap) throw bad(append.stream, end.seq, gap.why);
     if (gap.until.seq === end.seq) return vouch([append.hash]);
     const passed = followChain(append, gap.until);
-    if (passed === null) throw bad(append.stream, end.seq, `it is not chained to the entry that seal ${seal.number} of writer \`${seal.writer}\` names`);
+    if (passed === null)
+      throw bad(append.stream, end.seq, `it is not chained to the entry that seal ${seal.number} of writer \`${seal.writer}\` names`);
     vouch(passed);
   }
 
@@ -121,7 +122,8 @@ export function openSeals({ rows, trust: trustOf, alarms, hash, macOf }: SealNee
       if (proved.has(mark.hash)) return;
       const append = rows.appendsFrom(mark.stream, mark.seq, 1)[0];
       if (append === undefined || append.first > mark.seq) throw bad(mark.stream, mark.seq, "it is missing");
-      if (endOf(append).seq === mark.seq && append.hash !== mark.hash) throw bad(mark.stream, mark.seq, "it is not the entry that was written last");
+      if (endOf(append).seq === mark.seq && append.hash !== mark.hash)
+        throw bad(mark.stream, mark.seq, "it is not the entry that was written last");
       proveAppend(append);
     },
   };

@@ -43,8 +43,7 @@ export function openSealedSums(db: DatabaseSync, trust: () => Trust): SealedSums
       number = Math.max(number, seal.number);
       const saying = [...wanted].filter((table) => seal.seen.includes(`${table}=`));
       if (saying.length === 0 || trust().whyBadSeal(seal) !== null) continue;
-      for (const one of parseSeen(seal.seen) ?? [])
-        if (one.kind === "sum" && wanted.delete(one.name)) sums.set(one.name, toSum(one.hash));
+      for (const one of parseSeen(seal.seen) ?? []) if (one.kind === "sum" && wanted.delete(one.name)) sums.set(one.name, toSum(one.hash));
       if (wanted.size === 0) break;
     }
     stated.set(writer, { number, sums });
