@@ -32,7 +32,7 @@ import { guardFiles } from "./sqlite/files.ts";
 import { findWrongPlaces } from "./sqlite/places.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, openBonds } from "./sqlite/proof/bonds.ts";
-import { findWrongTables } from "./sqlite/proof/compare.ts";
+import { findMisattributed, findWrongTables } from "./sqlite/proof/compare.ts";
 import { appendMacs, findForgedRows, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader, type Tally } from "./sqlite/reader.ts";
@@ -282,6 +282,7 @@ function wrongRows(db: DatabaseSync, { records }: SqliteReader, { now, macOf }: 
     return [
       ...findWrongTables(db, records),
       ...findWrongPlaces(db),
+      ...findMisattributed(db, records),
       ...(macOf === null ? [] : findForgedRows(db, macOf)),
       ...findWrongCounts(db, records, now).map((name) => `counter ${name}`),
       ...findWrongTrustedSets(db, records).map((set) => `set ${set}`),

@@ -25,6 +25,7 @@ export class SealBook {
   readonly #later = new Map<StreamId, Map<number, Digest>>();
   readonly #seenSeals = new Map<string, NamedSeal>();
   #recovered = 0;
+  #isBroken = false;
 
   constructor(parts: BookParts) {
     this.#parts = parts;
@@ -46,6 +47,11 @@ export class SealBook {
 
   streams(): Iterable<StreamId> {
     return this.#named.keys();
+  }
+
+  /** True while a seal is bad: what it covered cannot be told from what none covers. */
+  get isBroken(): boolean {
+    return this.#isBroken;
   }
 
   /** The last entry of the stream that a seal covers; 0 where none does. */
@@ -139,7 +145,8 @@ export class SealBook {
         if (expected?.number === s.number && expected.hash !== s.hash) this.#bad(writer, s.number, "it is not the seal of the given head");
         known.hashes.push(s.hash);
         if (s.recovered) this.#recovered += 1;
-        note(s);
+        if (reason === null) note(s);
+        else this.#isBroken = true; // what a bad seal says is not followed
       }
     }
   }

@@ -94,8 +94,9 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
     const left = chain.broken() ? [] : tail.slice(seals.coveredLater(stream, tail));
     unsealed += left.length;
     if (!partial) {
+      const bare = seals.isBroken ? [] : left;
       found.push(
-        ...left
+        ...bare
           .filter((e) => e.always)
           .map(({ seq: at }) => ({ seq: at, reason: "no seal covers it, and such an entry is sealed as it is written" })),
       );

@@ -12,6 +12,7 @@ import {
   NO_OPEN_UNKNOWNS,
   NO_ORDERS,
   NO_PENDING_APPROVALS,
+  parseMarks,
   type Records,
   type SessionSummary,
   summariseSession,
@@ -138,4 +139,31 @@ function rowsIn(db: DatabaseSync): Found {
     externals.set(nameOf("externals", JSON.stringify(String(r.external))), String(r.session));
   }
   return { rows, externals, untitled, ends, listedUpTo };
+}
+
+/** Appends whose row names another seal than the first of its writer that covers it. */
+export function findMisattributed(db: DatabaseSync, records: Records): readonly string[] {
+  const marks = new Map<string, { readonly seq: number; readonly number: number }[]>();
+  const next = new Map<string, number>();
+  for (const writer of records.writers())
+    for (const { number, wrote } of records.seals(writer)) {
+      next.set(writer, number + 1);
+      for (const { stream, seq } of parseMarks(wrote) ?? []) {
+        const key = `${writer} ${stream}`;
+        const list = marks.get(key);
+        if (list === undefined) marks.set(key, [{ seq, number }]);
+        else list.push({ seq, number });
+      }
+    }
+  const rows = db.prepare(
+    "SELECT a.id, a.first + a.count - 1 AS last, a.writer, a.seal, s.stream FROM appends AS a LEFT JOIN streams AS s ON s.no = a.stream",
+  );
+  const wrong: string[] = [];
+  for (const { id, last, writer, seal, stream } of rows.iterate()) {
+    const list = marks.get(`${String(writer)} ${String(stream)}`) ?? [];
+    // a writer's seals name a stream in order; of several in one seal, the nearest counts all the same
+    const covering = list.find((mark) => mark.seq >= Number(last))?.number ?? next.get(String(writer)) ?? 1;
+    if (covering !== Number(seal)) wrong.push(`row ${String(id)} of table appends`);
+  }
+  return wrong;
 }
