@@ -8,6 +8,7 @@ import {
   type Hold,
   type Journal,
   makeSeal,
+  type PowerCut,
   SEAL_WITHIN_MS,
   type SealMode,
   type SealPorts,
@@ -65,6 +66,7 @@ export type JournalParts = Readonly<{
   isAlive: (hold: HoldRow) => boolean;
   blobKey: string | Uint8Array;
   sealing: SealMode;
+  powerCut: PowerCut;
   inbox: Pick<Inbox, "watchChanges"> & Readonly<{ wake(session: SessionId): void }>;
   /** Throws unless this process's own lock is still the file that other processes look at. */
   confirm: () => void;
@@ -182,9 +184,9 @@ export class SqliteJournal {
   }
 
   /** Seals and writes the batch. An append that the database refuses is rejected, and the others are sealed again without it. */
-  async #commit(batch: readonly WaitingAppend[], isForced: boolean): Promise<void> {
-    const { writer, owner, confirm } = this.#parts;
-    for (let left = batch; ; ) {
+  async #commit(waiting: readonly WaitingAppend[], isForced: boolean): Promise<void> {
+    const { writer, owner, confirm, powerCut } = this.#parts;
+    for (let left = waiting; ; ) {
       const sealed = this.#sealBatch(left);
       const { ahead, parts, owners, firsts, later } = sealed;
       const isLast = later.length === 0;
@@ -195,13 +197,9 @@ export class SqliteJournal {
       const touched =
         seal === null ? [] : parts.flatMap((part) => (part.summary === null || part.append.beside?.listed ? [] : [part.summary]));
       const appends = parts.map((part) => part.append);
-      const answer = writer.commit({
-        appends,
-        number: this.#last.number + 1,
-        seal: seal?.stored ?? null,
-        lists: [...lists, ...touched],
-        owner,
-      });
+      const flush = seal !== null || powerCut === "lose-nothing" || !parts.every((part) => part.isResultOnly);
+      const batch = { appends, number: this.#last.number + 1, seal: seal?.stored ?? null, lists: [...lists, ...touched], flush, owner };
+      const answer = writer.commit(batch);
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
         confirm();
@@ -266,7 +264,7 @@ export class SqliteJournal {
       this.#unsealed.add(reader.entriesOf(append), millis(Date.now()));
     }
     const seal = this.#makeSeal([], NO_MOVES, true);
-    const answer = writer.commit({ appends: [], number: seal.stored.number, seal: seal.stored, lists: [], owner });
+    const answer = writer.commit({ appends: [], number: seal.stored.number, seal: seal.stored, lists: [], flush: true, owner });
     await answer;
     this.#noteWritten([], seal);
     this.#isRecovered = true;

@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Head, Journal, OpenUnknowns, Records, SealMode, SealPorts, Trust } from "@orgate/core/journal";
+import type { Head, Journal, OpenUnknowns, PowerCut, Records, SealMode, SealPorts, Trust } from "@orgate/core/journal";
 import {
   type Digest,
   errorMessage,
@@ -56,6 +56,8 @@ export type StoreOptions = Readonly<{
   synchronous?: Synchronous;
   /** `each`: every transaction is sealed by itself. */
   sealing?: SealMode;
+  /** What a power cut may take back. */
+  powerCut?: PowerCut;
   /** The database grows to at most this many pages of 4 KiB. */
   maxPages?: number;
 }>;
@@ -178,6 +180,7 @@ export function openStore(options: StoreOptions): Store {
       isAlive,
       blobKey: options.blobKey,
       sealing: options.sealing ?? "interval",
+      powerCut: options.powerCut ?? "lose-nothing",
       inbox,
       confirm,
     });

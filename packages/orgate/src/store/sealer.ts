@@ -8,6 +8,7 @@ import {
   foldPendingApprovals,
   foldUnknowns,
   isDeadLetter,
+  isResultOnly,
   isSealedAtOnce,
   isUnknownOutcome,
   listTrustedValueChanges,
@@ -55,6 +56,8 @@ export type SealedPart = Readonly<{
   /** By how much it moves the sums over the tables of requests and unknowns (`sums.ts`). */
   moves: Moves;
   isSealedAtOnce: boolean;
+  /** It may reach the disk with the next append (`lose-last-result`). */
+  isResultOnly: boolean;
   /** Null for a stream that is not a session's. */
   summary: SessionSummary | null;
 }>;
@@ -215,6 +218,7 @@ export class Sealer {
       },
       entries,
       moves,
+      isResultOnly: (append.tells ?? []).length === 0 && append.consumes.length === 0 && isResultOnly(stream, events),
       isSealedAtOnce: begins || moves.questions !== 0n || moves.unknowns !== 0n || isSealedAtOnce(stream, events),
       summary: position.summary,
     };

@@ -41,6 +41,21 @@ const isUnknown = (e: JournalEvent): boolean => e.kind === "act.ended" && e.outc
 export const isSealedAtOnce = (stream: StreamId, events: readonly TimedEvent[]): boolean =>
   events.some(({ event }) => isAlwaysSealed(stream, event.kind) || isUnknown(event));
 
+/**
+ * `lose-nothing`: every transaction reaches the disk before anybody hears of it. `lose-last-result`: results and requests to the model reach it together
+ * with the next start; a power cut may take them back, and the last call of a session becomes an unknown outcome. No crash of a process loses anything.
+ */
+export type PowerCut = "lose-nothing" | "lose-last-result";
+
+const RESULTS: ReadonlySet<EventKind> = new Set<EventKind>([
+  ...(["act.ended", "text.cleaned", "names.told", "labels.added", "budget.settled", "note", "gate.decided"] as const),
+  ...(["context.compacted", "knowledge.recalled", "model.asked"] as const),
+]);
+
+/** True for an append that starts no call, ends nothing and tells nobody: under `lose-last-result` the next one flushes it. */
+export const isResultOnly = (stream: StreamId, events: readonly TimedEvent[]): boolean =>
+  isSessionStream(stream) && events.every(({ event }) => RESULTS.has(event.kind) && !isUnknown(event));
+
 /** Ends of streams that a writer has written and not sealed yet. */
 export class UnsealedMarks {
   readonly #sessions = new Map<StreamId, Mark>();

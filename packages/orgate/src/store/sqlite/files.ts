@@ -8,6 +8,7 @@
  * `journal.db` and `journal.db-shm`. Nothing is ever locked on the WAL: that one is opened.
  */
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { FaultError } from "@orgate/core/vocab";
 
 export type FileGuard = Readonly<{
@@ -18,17 +19,26 @@ export type FileGuard = Readonly<{
   close(): void;
 }>;
 
+const CLOCK_STEP_MS = 100;
+
 /** Of a connection that is open: its WAL is there by then. */
 export function guardDatabase(database: string): FileGuard {
   const wal = `${database}-wal`;
   const others = guardFiles([database, `${database}-shm`]);
   const own = guardFiles([wal]);
+  const folder = dirname(database);
+  let settled = -1; // when the folder last changed, as of the last look at each file
   let open: number | null = existsSync(wal) ? openSync(wal, "r") : null;
   const header = new Uint8Array(4);
   return {
     check() {
-      others.check();
-      own.check();
+      // nothing in a folder is removed, added or renamed without its time changing: one look instead of three
+      const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      if (changed !== settled || open === null) {
+        others.check();
+        own.check();
+        settled = Date.now() - changed > CLOCK_STEP_MS ? changed : -1; // two changes within one step of the file system's clock look like one
+      }
       open ??= openSync(wal, "r"); // a connection that has only read may have none yet
       // Empty, right after a checkpoint that truncates, or with its own first bytes: a WAL that was emptied in place has zeros there.
       if (open !== null && readSync(open, header, 0, 4, 0) > 0 && (header[0] !== 0x37 || header[1] !== 0x7f))

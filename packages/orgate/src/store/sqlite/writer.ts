@@ -39,6 +39,8 @@ export type Batch = Readonly<{
   seal: StoredSeal | null;
   /** Rows of sessions that have changed since they were last written. */
   lists: readonly SessionSummary[];
+  /** False: it need not reach the disk before the next one that does. */
+  flush: boolean;
   owner: Owner;
 }>;
 /** `refused`: nothing was written; the append at `index` cannot be, and why. */
@@ -83,9 +85,12 @@ class JournalWriter implements SqliteWriter {
   readonly #index: PlaceIndex;
   /** Appends that this process has written wait for a seal. */
   #isUnsealed = false;
+  readonly #synchronous: number;
+  #isFlushing = true;
 
   constructor(db: DatabaseSync, places: DatabasePaths, counting: Counting | null) {
     this.#db = db;
+    this.#synchronous = Number(db.prepare("PRAGMA synchronous").get()?.synchronous);
     this.#files = guardDatabase(places.database);
     rebuildCounts(db);
     this.#rows = () => new JournalRows(db, places);
@@ -103,12 +108,20 @@ class JournalWriter implements SqliteWriter {
 
   commit(batch: Batch): BatchResult {
     try {
+      this.#flushing(batch.flush);
       if (!this.#commitAlone(batch)) this.#commitAll(batch);
       return { kind: "done" };
     } catch (error) {
       if (error instanceof Refused) return { kind: "refused", index: error.index, fault: error.fault };
       throw error;
     }
+  }
+
+  /** In WAL mode a later FULL commit flushes what NORMAL ones before it have written. */
+  #flushing(flush: boolean): void {
+    if (flush === this.#isFlushing) return;
+    this.#db.exec(`PRAGMA synchronous = ${flush ? this.#synchronous : "normal"}`);
+    this.#isFlushing = flush;
   }
 
   /** Most appends of a turn concern no table but their own: one statement, which is its own transaction. */
