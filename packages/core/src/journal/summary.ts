@@ -3,7 +3,19 @@
  * J-8 a session's title is the first line of its first input, as the journal has it, shortened and with hidden characters escaped; an erasure in the
  *      session removes it.
  */
-import type { Ending, Entry, HistoryMessage, Millis, Principal, Seq, SessionId, Surface, Usage } from "../vocab/index.ts";
+import type {
+  Ending,
+  Entry,
+  EventKind,
+  HistoryMessage,
+  Millis,
+  Principal,
+  Seq,
+  SessionId,
+  Surface,
+  TimedEvent,
+  Usage,
+} from "../vocab/index.ts";
 import { addUsage, isSessionStream, NO_USAGE, sessionTitle } from "../vocab/index.ts";
 
 export type SessionSummary = Readonly<{
@@ -86,6 +98,30 @@ export function summariseSession(before: SessionSummary | null, { stream, seq, a
     default:
       return s; // the other kinds change nothing that a list shows
   }
+}
+
+/** Kinds that change nothing that a list shows but how far the session is, its iterations and its usage; most of a turn is of these. */
+const PLAIN_KINDS: ReadonlySet<EventKind> = new Set<EventKind>([
+  ...(["gate.decided", "model.asked", "model.replied", "model.failed", "act.started", "act.ended"] as const),
+  ...(["labels.added", "note", "text.cleaned", "names.told", "budget.reserved", "budget.settled"] as const),
+  ...(["context.compacted", "knowledge.recalled", "output.checked", "middleware.applied", "calls.misread"] as const),
+]);
+export const isPlainProgress = (events: readonly TimedEvent[]): boolean =>
+  events.every(({ event: e }) => PLAIN_KINDS.has(e.kind) && (e.kind !== "act.ended" || e.outcome.kind !== "unknown"));
+
+/** The same as `summariseSession` for each of these events in turn, where all are plain. */
+export function summariseProgress(
+  before: SessionSummary,
+  { seq, at }: Readonly<{ seq: Seq; at: Millis }>,
+  events: readonly TimedEvent[],
+): SessionSummary {
+  let { iterations, usage } = before;
+  for (const { event: e } of events)
+    if (e.kind === "model.replied") {
+      iterations += e.purpose === "reply" ? 1 : 0;
+      usage = addUsage(usage, e.usage);
+    }
+  return { ...before, seq, lastAt: at, iterations, usage };
 }
 
 /** Of a fork or an import: what the conversation began with. */

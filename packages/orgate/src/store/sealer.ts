@@ -8,6 +8,7 @@ import {
   foldPendingApprovals,
   foldUnknowns,
   isDeadLetter,
+  isPlainProgress,
   isResultOnly,
   isSealedAtOnce,
   isUnknownOutcome,
@@ -20,6 +21,7 @@ import {
   type StoredEntry,
   type StreamHead,
   sealEntries,
+  summariseProgress,
   summariseSealed,
   toBody,
   type PendingApprovals as WaitingQuestions,
@@ -62,6 +64,7 @@ export type SealedPart = Readonly<{
   summary: SessionSummary | null;
 }>;
 type ListRows = Pick<RowsBeside, "listed" | "deadLetters">;
+const NO_LIST_ROWS: ListRows = Object.freeze({ listed: null, deadLetters: NO_CHANGES });
 type Followed = Readonly<{ stream: StreamId; events: Append["events"]; entries: readonly StoredEntry[]; end: StoredEntry }>;
 
 const besideOf = (append: Append, blobs: readonly NewBlob[]): Omit<RowsBeside, "questions" | "unknowns" | "forgets" | keyof ListRows> => ({
@@ -153,7 +156,7 @@ export class Sealer {
   /** An append and the sessions that begin with it: written together or not at all. */
   seal(append: Append, ahead: StreamPositions): readonly SealedPart[] | "later" {
     const { tells = [], opens = [], unlessHalted } = append;
-    const before = new Map(ahead);
+    const before = opens.length + tells.length === 0 ? null : new Map(ahead); // nothing else can fail below
     const own = this.#sealStream({ ...append, begins: false }, ahead);
     if (own === "later") return own;
     try {
@@ -166,7 +169,7 @@ export class Sealer {
       return [tells.length === 0 ? own : withTells(own, tells), ...begun];
     } catch (error) {
       ahead.clear(); // nothing of it is written: later appends of the batch must not see it
-      for (const [stream, position] of before) ahead.set(stream, position);
+      for (const [stream, position] of before ?? []) ahead.set(stream, position);
       throw error;
     }
   }
@@ -201,7 +204,9 @@ export class Sealer {
     const { position, rows } = this.#followSession(before, { stream, events, entries, end });
     ahead.set(stream, position);
     const { moves, ...changed } = this.#changesBeside(before, position, forgets);
-    const beside = { ...besideOf(append, blobs), ...rows, ...changed, forgets };
+    const isAlone =
+      rows === NO_LIST_ROWS && isSession && blobs.length + append.consumes.length + forgets.length === 0 && append.counts === undefined;
+    const beside = isAlone && moves === NO_MOVES ? null : { ...besideOf(append, blobs), ...rows, ...changed, forgets };
     return {
       append: {
         ...{ stream, head, begins, unlessHalted },
@@ -214,7 +219,7 @@ export class Sealer {
           body: toBody(entries),
           at: end.at,
         },
-        beside: isNothing(beside) ? null : beside,
+        beside: beside === null || isNothing(beside) ? null : beside,
       },
       entries,
       moves,
@@ -230,11 +235,13 @@ export class Sealer {
     { stream, events, entries, end }: Followed,
   ): Readonly<{ position: StreamPosition; rows: ListRows }> {
     const head = { seq: end.seq, hash: end.entryHash, at: end.at };
+    if (before.summary !== null && before.questions.size + before.unknowns.size === 0 && isPlainProgress(events))
+      return { position: { ...before, head, summary: summariseProgress(before.summary, end, events) }, rows: NO_LIST_ROWS };
     const line = isSessionStream(stream) ? summariseSealed(before.summary, entries, events) : null;
     if (line === null)
       return {
         position: { head, summary: null, questions: NO_PENDING_APPROVALS, unknowns: NO_OPEN_UNKNOWNS },
-        rows: { listed: null, deadLetters: NO_CHANGES },
+        rows: NO_LIST_ROWS,
       };
     const sealed = events.map(({ event }, i) => ({ at: entries[i]?.at ?? end.at, event }));
     const questions = foldPendingApprovals(before.questions, line.session, line.agent, sealed);
