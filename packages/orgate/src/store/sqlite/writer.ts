@@ -30,6 +30,7 @@ import { type CountPart, countKeys, openCountLedger } from "./proof/count-proof.
 import { JournalRows } from "./rows.ts";
 import { type DatabasePaths, withWriteFaults } from "./schema.ts";
 import { rebuildTrustedValues, type TrustedValueWriter, trustedValueWriter } from "./trusted-values.ts";
+import { makeWalRoom } from "./wal-room.ts";
 
 export type Batch = Readonly<{
   appends: readonly SealedAppend[];
@@ -71,6 +72,11 @@ export type Counting = Readonly<{ key: string | Uint8Array; start: CountPart }>;
 export const openWriter = (db: DatabaseSync, places: DatabasePaths, counting: Counting | null): SqliteWriter =>
   new JournalWriter(db, places, counting);
 
+/** A process that writes more than a command does is worth the few milliseconds that room in the WAL takes. */
+const ROOM_AFTER = 8;
+/** SQLite's number for it. */
+const FULL = 2;
+
 class JournalWriter implements SqliteWriter {
   readonly #db: DatabaseSync;
   readonly #files: FileGuard;
@@ -86,10 +92,13 @@ class JournalWriter implements SqliteWriter {
   /** Appends that this process has written wait for a seal. */
   #isUnsealed = false;
   readonly #synchronous: number;
+  readonly #file: string;
+  #transactions = 0;
   #isFlushing = true;
 
   constructor(db: DatabaseSync, places: DatabasePaths, counting: Counting | null) {
     this.#db = db;
+    this.#file = places.database;
     this.#synchronous = Number(db.prepare("PRAGMA synchronous").get()?.synchronous);
     this.#files = guardDatabase(places.database);
     rebuildCounts(db);
@@ -137,6 +146,8 @@ class JournalWriter implements SqliteWriter {
     const { ledger } = this.#counts();
     this.#transact(() => {
       ledger.begin();
+      this.#transactions += 1;
+      if (this.#transactions === ROOM_AFTER && this.#synchronous >= FULL) makeWalRoom(this.#file);
       if (seal === null && !this.#isUnsealed) this.#sql.markUnsealed.run(owner.writer);
       for (const [index, append] of appends.entries()) this.#appends.write(append, index, { owner, seal: number });
       if (seal === null) return ledger.settleLast();
