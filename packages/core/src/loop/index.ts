@@ -3,7 +3,6 @@ export { followChild, readOpenDelegates, takeUpParents } from "./calls/delegate.
 export { drive } from "./drive.ts";
 export { evolve, fold } from "./evolve.ts";
 export {
-  account,
   allot,
   centsSpent,
   type Dimension,
