@@ -28,6 +28,7 @@ import { openStore, type Store } from "../../store/journal.ts";
 import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys } from "../../store/keyring.ts";
 import { PROOF_PORTS } from "../../store/open-read-only.ts";
 import { createSweptFolds } from "../swept-folds.ts";
+import { watchOrders } from "./order-watch.ts";
 import { type BreakerTable, withBreakerTable } from "./own-ports.ts";
 import { type OpenOwnStore, openOwnStore } from "./own-store.ts";
 
@@ -87,13 +88,13 @@ export async function openProjectStore(options: ProjectStoreOptions): Promise<Op
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const folds = createSweptFolds(store.journal, clock.elapsed);
     const self = { kind: "system", id: store.slot.writer } as const;
-    const breakers = openBreakers(store.journal, { now: clock.now, hash: sha256, self });
+    const breakers = withBreakerTable(openBreakers(store.journal, { now: clock.now, hash: sha256, self }), options.breakers);
     return {
       store,
       keys,
       keyring,
-      orders: ordersFor(store, clock),
-      breakers: withBreakerTable(breakers, options.breakers),
+      orders: watchOrders({ orders: openOrders(store.journal, clock.now), breakers, inbox: store.inbox }),
+      breakers,
       counts: openCounts(store.journal, clock.now, () => uptime() * 1_000),
       folds,
       knowledge,
@@ -131,20 +132,6 @@ function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
       known = null;
       isOver = true;
       await open?.close();
-    },
-  };
-}
-
-/** Orders of another process are seen by the same check that sees its intents. */
-function ordersFor({ journal, inbox }: Store, clock: Clock): OpenOrders {
-  const orders = openOrders(journal, clock.now);
-  return {
-    ...orders,
-    watch(changed) {
-      const stops = [orders.watch(changed), inbox.watchChanges(changed)];
-      return () => {
-        for (const stop of stops) stop();
-      };
     },
   };
 }
