@@ -1,5 +1,4 @@
 /** Opens a project for writing: journal, keys, orders, breakers and knowledge behind one value. */
-import { uptime } from "node:os";
 import { join } from "node:path";
 import {
   type BoundedFolds,
@@ -20,7 +19,7 @@ import {
 import { createTrust } from "@orgate/core/journal";
 import { openKnowledge } from "../../knowledge/sqlite.ts";
 import { bindMethods } from "../../node/bind-methods.ts";
-import { nodeClock } from "../../node/clock.ts";
+import { createUptime, nodeClock } from "../../node/clock.ts";
 import { closeAll } from "../../node/close-all.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
 import { type IntentListener, listenForIntents } from "../../store/intent-socket.ts";
@@ -95,7 +94,7 @@ export async function openProjectStore(options: ProjectStoreOptions): Promise<Op
       keyring,
       orders: watchOrders({ orders: openOrders(store.journal, clock.now), breakers, inbox: store.inbox }),
       breakers,
-      counts: openCounts(store.journal, clock.now, () => uptime() * 1_000),
+      counts: openCounts(store.journal, clock.now, createUptime()),
       folds,
       knowledge,
       knowledgeStore,
