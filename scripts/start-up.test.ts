@@ -55,8 +55,16 @@ test("R-8 a command that only looks loads neither the loop, nor the gate, nor th
   expect(within(files, `${HOST}/runtime/compose.ts`, `${HOST}/models/`, "packages/toolclad/src/running/", `${HOST}/mcp/`)).toEqual([]);
 });
 
+test("R-8 definitions load neither the driver, nor a runtime, nor the views of sessions", () => {
+  const core = loadedBy("packages/core/src/index.ts");
+  expect(within(core, "packages/core/src/loop/drive.ts", "packages/core/src/loop/perform.ts", "packages/core/src/permit/")).toEqual([]);
+  const files = loadedBy(`${HOST}/index.ts`);
+  expect(within(files, `${HOST}/runtime/runtime.ts`, `${HOST}/runtime/session-runner.ts`, `${HOST}/project/symbi/`)).toEqual([]);
+  expect(within(loadedBy(`${HOST}/index.ts`, `${HOST}/runtime/runtime.ts`), "packages/protocol/src/view/")).toEqual([]);
+});
+
 test("R-8 a run loads nothing of the server, nor of what its tools may never start", () => {
-  const files = loadedBy(`${HOST}/cli/commands/sessions/run.ts`, `${HOST}/index.ts`);
+  const files = loadedBy(`${HOST}/cli/commands/sessions/run.ts`, `${HOST}/index.ts`, `${HOST}/runtime/runtime.ts`);
   const ofServer = within(files, "packages/protocol/src/wire/", `${HOST}/local-server/`, `${HOST}/server/`, `${HOST}/coordinator/`);
   expect(ofServer.filter((file) => !file.startsWith("packages/protocol/src/wire/words/"))).toEqual([
     `${HOST}/coordinator/agent.ts`, // what the coordinator's file is held to, and its tools by name

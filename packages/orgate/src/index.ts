@@ -11,6 +11,14 @@ export type {
 export type { Protection, Sandbox, SandboxOptions } from "@orgate/toolclad/running";
 export { type HostRunning, type HostRunningOptions, hostRunning } from "@orgate/toolclad/running";
 export { type FileInput, fileAt, type HistoryInput, toAttachments } from "./files/file-input.ts";
+export {
+  addDocumentsLater as addDocuments,
+  createRuntimeLater as createRuntime,
+  embedMissingLater as embedMissing,
+  forgetItemsLater as forgetItems,
+  importItemsLater as importItems,
+  symbiAgentsLater as symbiAgents,
+} from "./front-door.ts";
 export { type PathGuard, type PathGuardOptions, pathGuard } from "./guard/path-guard.ts";
 export { openKnowledge } from "./knowledge/sqlite.ts";
 export {
@@ -57,7 +65,7 @@ export type {
 export type { FindSecret } from "./project/own-manifest-ports.ts";
 export { type ManifestToolsOptions, manifestTools } from "./project/project-manifests.ts";
 export { readSkill } from "./project/skill-folder.ts";
-export { type SymbiAgentsOptions, symbiAgents } from "./project/symbi/symbi-agents.ts";
+export type { SymbiAgentsOptions } from "./project/symbi/symbi-agents.ts";
 export type {
   AgentRef,
   Approvals,
@@ -74,20 +82,10 @@ export type {
 export { checkNotice, type Notify, SIGNATURE_HEADER, type WebhookOptions, webhook } from "./runtime/notice-webhook.ts";
 export type { Notice } from "./runtime/notices.ts";
 export type { ApprovalRequestView } from "./runtime/people/approvals.ts";
-export {
-  type AddedDocuments,
-  addDocuments,
-  type DocumentText,
-  embedMissing,
-  forgetItems,
-  importItems,
-  type KnowledgeEditor,
-  type KnowledgePlacement,
-} from "./runtime/people/knowledge.ts";
+export type { AddedDocuments, DocumentText, KnowledgeEditor, KnowledgePlacement } from "./runtime/people/knowledge.ts";
 export type { BreakerTable, OwnCounters, Tracer } from "./runtime/ports/own-ports.ts";
 export type { OpenOwnStore, OwnStore, StoreOpening } from "./runtime/ports/own-store.ts";
 export { definePorts, type ProjectPorts } from "./runtime/ports/project-ports.ts";
-export { createRuntime } from "./runtime/runtime.ts";
 export type { ForkOptions, NewSession, Sessions } from "./runtime/sessions.ts";
 export type { FollowOptions, Subscribe, TextPreview } from "./runtime/subscribe.ts";
 export { openRequestKeys } from "./store/idempotency-keys.ts";

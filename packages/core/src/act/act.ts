@@ -10,6 +10,7 @@ import {
   FaultError,
   type Json,
   type Outcome,
+  onAbort,
   type Reconciled,
   type Repeat,
   type Tool,
@@ -31,9 +32,9 @@ export type Run = Readonly<{
   deadline(ms: number, ring: () => void): () => void;
 }>;
 
-/** `over` resolves when the tool's own code has really ended: until then nobody else may touch what it touches. */
+/** `over` resolves when the tool's own code has really ended: until then nobody else may touch what it touches. Null: it has ended. */
 export type Acted = Readonly<{
-  over: Promise<void>;
+  over: Promise<void> | null;
   outcome: Outcome;
   /** The late outcome of a call that was given up as unknown. Null: it failed after it was stopped, which says nothing about its effect. */
   late: Promise<Outcome | null> | null;
@@ -42,9 +43,31 @@ export type Acted = Readonly<{
 /** How long a stopped tool may take to say what it did. */
 export const GRACE_MS = 250;
 
+/** Runs the tool under a deadline and a stop signal; whichever comes first decides, with a short grace for the tool to say what it did. */
 export async function act(permit: Permit, redeem: Redeem, run: Run): Promise<Acted> {
   const args = argsOf(redeem(permit), run.tool);
-  return bounded(run, (signal) => settle(run.repeat, async () => run.tool.run(args, { ...run.context, signal })));
+  const inner = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<Outcome | UnknownCause>();
+  const stopListening = onAbort(run.stop, () => resolve(run.stop.reason === "timed-out" ? "timed-out" : "cancelled"));
+  const inTime = run.deadline(run.timeoutMs, () => resolve("timed-out"));
+  const running = settle(run.repeat, () => run.tool.run(args, { ...run.context, signal: inner.signal }));
+  const over = running.then(resolve);
+  const first = await promise;
+  stopListening();
+  inTime();
+  return typeof first === "string" ? waitInGrace(run, first, { running, over, inner }) : { outcome: first, late: null, over: null };
+}
+
+type Stopped = Readonly<{ running: Promise<Outcome>; over: Promise<void>; inner: AbortController }>;
+
+async function waitInGrace(run: Run, cause: UnknownCause, { running, over, inner }: Stopped): Promise<Acted> {
+  inner.abort(cause);
+  const patience = new AbortController();
+  const last = await Promise.race([running, run.sleep(GRACE_MS, patience.signal).then(() => null)]);
+  patience.abort("over");
+  if (last?.kind === "done") return { outcome: last, late: null, over };
+  const late = last === null && run.repeat !== "read" ? running.then((o) => (o.kind === "done" ? o : null)) : null;
+  return { outcome: givenUp(run, cause, last), late, over };
 }
 
 export type FoundTool = Readonly<{ kind: "found"; found: Reconciled } | { kind: "gave-up"; detail: string }>;
@@ -81,7 +104,7 @@ function argsOf(action: Action, tool: Tool) {
   return action.args;
 }
 
-async function settle(repeat: Repeat, run: () => Promise<Json>): Promise<Outcome> {
+async function settle(repeat: Repeat, run: () => Promise<Json> | Json): Promise<Outcome> {
   try {
     return { kind: "done", output: ownJson(await run()) };
   } catch (error) {
@@ -98,33 +121,6 @@ function lostSight(error: unknown): Readonly<{ cause: UnknownCause; detail: stri
     cause: UNKNOWN_CAUSES.find((known) => known === cause) ?? "connection-lost",
     detail: detail === undefined ? "the tool did not say why" : toErrorText(detail),
   };
-}
-
-/** Runs under a deadline and a stop signal; whichever comes first decides, with a short grace for the tool to say what it did. */
-async function bounded(run: Run, start: (signal: AbortSignal) => Promise<Outcome>): Promise<Acted> {
-  const inner = new AbortController();
-  let stop: (why: UnknownCause) => void = () => {};
-  const stopped = new Promise<UnknownCause>((resolve) => {
-    stop = resolve;
-  });
-  const onStop = () => stop(run.stop.reason === "timed-out" ? "timed-out" : "cancelled");
-  if (run.stop.aborted) onStop();
-  run.stop.addEventListener("abort", onStop, { once: true });
-  const inTime = run.deadline(run.timeoutMs, () => stop("timed-out"));
-  const running = start(inner.signal);
-  const over = running.then(() => {});
-  const first = await Promise.race([running, stopped]);
-  run.stop.removeEventListener("abort", onStop);
-  inTime();
-  if (typeof first !== "string") return { outcome: first, late: null, over };
-
-  inner.abort(first);
-  const patience = new AbortController();
-  const last = await Promise.race([running, run.sleep(GRACE_MS, patience.signal).then(() => null)]);
-  patience.abort("over");
-  if (last?.kind === "done") return { outcome: last, late: null, over };
-  const late = last === null && run.repeat !== "read" ? running.then((o) => (o.kind === "done" ? o : null)) : null;
-  return { outcome: givenUp(run, first, last), late, over };
 }
 
 /** A `read` does no harm, so for the model it simply failed. Any other call may or may not have taken effect. */

@@ -8,9 +8,8 @@ import type { Agent } from "./agent.ts";
 import { knowledgeTools } from "./agent-knowledge.ts";
 import { defineTool } from "./define-tool.ts";
 
-const amount = z.int().min(1).optional();
-
 export function delegateTool([first, ...others]: readonly [string, ...string[]]): Tool {
+  const amount = z.int().min(1).optional();
   return defineTool({
     name: DELEGATE,
     description:

@@ -8,6 +8,7 @@ import {
   type KnowledgeBody,
   knowledgeId,
   label,
+  lazily,
   millis,
   readJson,
   SCOPES,
@@ -23,44 +24,50 @@ import { isKnowledgeId } from "./item.ts";
 export const LINES_FORMAT = "orgate-knowledge-1";
 export const LONGEST_BODY = 64_000;
 
-const text = z
-  .string()
-  .max(LONGEST_BODY)
-  .refine((one) => one.isWellFormed(), "is not well-formed text");
-const short = text.max(2_000);
-const time = z.int().min(0);
-const body: z.ZodType<KnowledgeBody> = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("fact"), subject: short, predicate: short, object: text }),
-  z.strictObject({ kind: z.enum(["procedure", "pattern", "episode"]), title: short, text }),
-  z.strictObject({ kind: z.literal("working"), key: short, text }),
-  z.strictObject({ kind: z.literal("chunk"), document: short, title: short, text }),
-]);
-const id = z.string().refine(isKnowledgeId, "is no id of an item");
-const line = z.strictObject({
-  id,
-  body,
-  scope: z.enum(SCOPES as readonly [Scope, ...Scope[]]),
-  agent: z
+const text = lazily(() =>
+  z
     .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/)
-    .nullable(),
-  directory: z
-    .string()
-    .max(1_000)
-    .refine((path) => toProjectFolder(path) === path, "is no folder of a project")
-    .nullable(),
-  confidence: z.number().min(0).max(1),
-  source: z.enum(KNOWLEDGE_SOURCES as readonly [StoredItem["source"], ...StoredItem["source"][]]),
-  labels: z.array(z.string().regex(/^[a-z][a-z0-9:_-]{0,63}$/)).max(100),
-  verified: z.boolean(),
-  from: z.strictObject({ stream: z.string().regex(/^[\w.-]{1,100}(:[\w.-]{1,100})?$/), seq: z.int().min(1) }).nullable(),
-  created: time,
-  validFrom: time.nullable(),
-  validTo: time.nullable(),
-  usedAt: time.nullable(),
-  uses: z.int().min(0),
-  supersededBy: id.nullable(),
-});
+    .max(LONGEST_BODY)
+    .refine((one) => one.isWellFormed(), "is not well-formed text"),
+);
+const short = lazily(() => text().max(2_000));
+const time = lazily(() => z.int().min(0));
+const body: () => z.ZodType<KnowledgeBody> = lazily(() =>
+  z.discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("fact"), subject: short(), predicate: short(), object: text() }),
+    z.strictObject({ kind: z.enum(["procedure", "pattern", "episode"]), title: short(), text: text() }),
+    z.strictObject({ kind: z.literal("working"), key: short(), text: text() }),
+    z.strictObject({ kind: z.literal("chunk"), document: short(), title: short(), text: text() }),
+  ]),
+);
+const id = lazily(() => z.string().refine(isKnowledgeId, "is no id of an item"));
+const line = lazily(() =>
+  z.strictObject({
+    id: id(),
+    body: body(),
+    scope: z.enum(SCOPES as readonly [Scope, ...Scope[]]),
+    agent: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/)
+      .nullable(),
+    directory: z
+      .string()
+      .max(1_000)
+      .refine((path) => toProjectFolder(path) === path, "is no folder of a project")
+      .nullable(),
+    confidence: z.number().min(0).max(1),
+    source: z.enum(KNOWLEDGE_SOURCES as readonly [StoredItem["source"], ...StoredItem["source"][]]),
+    labels: z.array(z.string().regex(/^[a-z][a-z0-9:_-]{0,63}$/)).max(100),
+    verified: z.boolean(),
+    from: z.strictObject({ stream: z.string().regex(/^[\w.-]{1,100}(:[\w.-]{1,100})?$/), seq: z.int().min(1) }).nullable(),
+    created: time(),
+    validFrom: time().nullable(),
+    validTo: time().nullable(),
+    usedAt: time().nullable(),
+    uses: z.int().min(0),
+    supersededBy: id().nullable(),
+  }),
+);
 
 export const toLine = (item: StoredItem): string => `${toCanonicalJson({ format: LINES_FORMAT, ...item })}\n`;
 
@@ -72,7 +79,7 @@ export function readLine(given: string): ReadLine {
   const { value } = json;
   const { format, ...fields } = (typeof value === "object" && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
   if (format !== LINES_FORMAT) return { kind: "wrong", detail: `its format is not ${LINES_FORMAT}` };
-  const read = line.safeParse(fields);
+  const read = line().safeParse(fields);
   if (!read.success) {
     const [issue] = read.error.issues;
     return { kind: "wrong", detail: `\`${issue?.path.join(".") ?? ""}\` ${issue?.message.toLowerCase() ?? "is wrong"}` };

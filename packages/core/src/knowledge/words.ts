@@ -2,11 +2,14 @@
  * Words of any language. Scripts that put spaces between words are cut where their letters end; those that do not are cut by the segmenter of the
  * language itself. The same function makes the words of an item and those of a question, so that the two meet.
  */
+import { lazily } from "../vocab/index.ts";
 
 /** Scripts that are written without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}]/u;
-const RUNS = new RegExp(`(${UNSPACED.source}[${UNSPACED.source.slice(1, -1)}\\p{M}ー]*)|([\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}_]*)`, "gu");
+const runs = lazily(
+  () => new RegExp(`(${UNSPACED.source}[${UNSPACED.source.slice(1, -1)}\\p{M}ー]*)|([\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}_]*)`, "gu"),
+);
 
 /** A script has signs that are no letters, such as radicals by themselves. */
 const LETTERS = /^[\p{L}\p{N}\p{M}ー]+$/u;
@@ -16,7 +19,7 @@ let segmenter: Intl.Segmenter | null = null;
 /** In order, in lower case, in one form for characters that look the same; lazily, so that a caller that wants ten of them pays for ten. */
 export function* splitWords(text: string): Generator<string> {
   const plain = text.toWellFormed().normalize("NFKC").toLowerCase();
-  for (const [, unspaced, spaced] of plain.matchAll(RUNS)) {
+  for (const [, unspaced, spaced] of plain.matchAll(runs())) {
     if (spaced !== undefined) yield* parts(bare(spaced));
     else if (unspaced !== undefined) {
       segmenter ??= new Intl.Segmenter(undefined, { granularity: "word" });

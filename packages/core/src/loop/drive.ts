@@ -57,7 +57,8 @@ class SessionDriver {
     for (let passes = 1; ; passes += 1) {
       if (passes > MAX_PASSES) throw new Error("the session does not come to rest");
       if (leave?.aborted && (await this.#leaveIfSettled())) return s;
-      await this.#hear();
+      if (this.#hasToLook()) await this.#look();
+      this.#hear();
       if (leave?.aborted) continue; // nothing new begins
       const now = time();
       const moves = next(s, now, findHeldBack(s, p.orders.now()));
@@ -68,7 +69,7 @@ class SessionDriver {
       passes = 0;
       for (const launch of launches) launch?.();
       if (s.grantsDue.length > this.#granted) this.#granted = await giveGrants(p, s, this.#granted);
-      await p.breakers.settle();
+      if (p.breakers.isDue()) await p.breakers.settle();
       if (effects.isBusy() || late.isWaiting() || this.#hasNews() || nextRetry(s.turn, now) !== null) await this.#idle(now);
       else if (!(await isHaltLifted(p, s)) && !waits.hasArrived()) return s; // it waits or has ended: a waiting session costs nothing
     }
@@ -78,19 +79,30 @@ class SessionDriver {
   async #leaveIfSettled(): Promise<boolean> {
     const { effects, commits } = this.#parts;
     await effects.waitForAll();
-    await this.#hear();
+    if (this.#hasToLook()) await this.#look();
+    this.#hear();
     return !effects.isBusy() && !effects.hasResults() && (await commits.flush());
   }
 
-  /** Records what has come since: intents, results of effects, the caller's cancel, halts. */
-  async #hear(): Promise<void> {
-    const { p, effects, commits, intake, waits, stop, cancel } = this.#parts;
+  #hasToLook(): boolean {
+    const { p, waits } = this.#parts;
+    return waits.hasArrived() || !p.counts.areKept(p.gate.lately);
+  }
+
+  /** Takes in what has arrived from elsewhere: orders, intents. */
+  async #look(): Promise<void> {
+    const { p, intake, waits } = this.#parts;
     if (waits.takeArrived()) {
       await p.orders.refresh();
       await p.breakers.refresh();
       await intake.drain();
     }
     if (!p.counts.areKept(p.gate.lately)) await p.counts.keep(p.gate.lately); // a policy reads a counter for the first time: nothing is decided before it is there
+  }
+
+  /** Records what has come since: results of effects, the caller's cancel, halts. */
+  #hear(): void {
+    const { p, effects, commits, stop, cancel } = this.#parts;
     for (const result of effects.takeResults()) for (const event of result()) commits.record(event);
     const t = this.#s.turn;
     if (t !== null && this.#isCancelDue())

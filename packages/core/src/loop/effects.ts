@@ -73,7 +73,7 @@ export function createAnnouncer(c: EffectContext): Announcer {
 
 /** The effects that one drive has launched and not yet settled. `wake` is called with each result. */
 export class EffectsInFlight {
-  readonly #flights = new Map<string, Promise<void>>();
+  readonly #flights = new Map<string, Promise<void> | null>();
   readonly #wake: () => void;
   #settled: EffectResult[] = [];
 
@@ -82,20 +82,21 @@ export class EffectsInFlight {
   }
 
   launch(name: string, effect: () => Promise<EffectResult>): void {
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    this.#flights.set(name, over); // before it starts: a tool may send a note at once
-    void effect()
-      .catch(
-        (error: unknown): EffectResult =>
-          () => {
-            throw error; // a bug or a refused permit: it surfaces in the driver, which stops
-          },
-      )
-      .then((result) => {
-        this.#flights.delete(name);
-        this.settle(result);
-        resolve();
-      });
+    this.#flights.set(name, null); // before it starts: a tool may send a note at once
+    this.#flights.set(name, this.#follow(name, effect));
+  }
+
+  async #follow(name: string, effect: () => Promise<EffectResult>): Promise<void> {
+    let result: EffectResult;
+    try {
+      result = await effect();
+    } catch (error) {
+      result = () => {
+        throw error; // a bug or a refused permit: it surfaces in the driver, which stops
+      };
+    }
+    this.#flights.delete(name);
+    this.settle(result);
   }
 
   settle(result: EffectResult): void {

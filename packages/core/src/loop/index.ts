@@ -1,9 +1,8 @@
 export { type BreakerChange, type BreakersPort, type OpenBreakers, openBreakers } from "./calls/breakers.ts";
 export { followChild, readOpenDelegates, takeUpParents } from "./calls/delegate.ts";
-export { drive } from "./drive.ts";
+export { driveLater as drive } from "./drive-later.ts";
 export { evolve, fold } from "./evolve.ts";
 export {
-  account,
   allot,
   centsSpent,
   type Dimension,

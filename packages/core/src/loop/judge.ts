@@ -79,19 +79,20 @@ export function createJudge(p: Needs, { late, toolDigest, digestAction, now }: L
   const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
   const decide: Judge = (s, t, id) => {
     const text = printActionId(id);
-    const { action, refused, gated, modified, counted, usedAnswer } = toAction({ p, s, t, toolDigest, now }, id);
+    const at = now();
+    const { action, refused, gated, modified, counted, usedAnswer } = toAction({ p, s, t, toolDigest, now: at }, id);
     const digest = digestAction(action);
     const { verdict, slice, read, shadow } =
       refused === null
-        ? late.decide(text, () => p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: now(), aimsOf })))
+        ? late.decide(text, () => p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: at, aimsOf })))
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
-    const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, now());
+    const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, at);
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
     const answered = t === null ? null : (findAnswered(t, gated) ?? usedAnswer);
     const given = withAnswer(careful, answered, () => (t === null ? digest : approvalDigest(t, action, digest, p.hash)), slice);
-    const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: now() });
+    const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: at });
     return {
       kind: "gate.decided",
       id: text,
@@ -140,7 +141,7 @@ type Naming = Readonly<{
   s: State;
   t: Turn | null;
   toolDigest: (tool: Tool) => Digest;
-  now: () => Millis;
+  now: Millis;
 }>;
 
 /** The action that an id names, as it stands now, and where it stands with the gate. */
@@ -168,7 +169,7 @@ function toAction({ p, s, t, toolDigest, now }: Naming, id: ActionId): Named {
       const contracted =
         t.finish === "length"
           ? cutOff(call.proposed, p.tools.find(runningTool(call)), toolDigest)
-          : delegateContract({ p, s, t, toolDigest, now: now() }, call);
+          : delegateContract({ p, s, t, toolDigest, now }, call);
       return {
         action: contracted.action,
         refused: contracted.kind === "refused" ? contracted.verdict : blockedBy(call.blocked),

@@ -4,8 +4,25 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
     act();
     return () => {};
   }
-  signal.addEventListener("abort", act, { once: true });
-  return () => signal.removeEventListener("abort", act);
+  const acts = listening.get(signal) ?? listenTo(signal);
+  acts.add(act);
+  return () => acts.delete(act);
+}
+
+/** One listener for each signal: a turn's signal is waited on with every call of a model or a tool, and a listener costs more than the wait. */
+const listening = new WeakMap<AbortSignal, Set<() => void>>();
+function listenTo(signal: AbortSignal): Set<() => void> {
+  const acts = new Set<() => void>();
+  listening.set(signal, acts);
+  signal.addEventListener(
+    "abort",
+    () => {
+      for (const act of acts) act();
+      acts.clear();
+    },
+    { once: true },
+  );
+  return acts;
 }
 
 /** The result of `work`, or a rejection as soon as the signal aborts: work that ignores its signal is not waited for. */

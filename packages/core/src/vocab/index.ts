@@ -35,6 +35,7 @@ export * from "./text/duration.ts";
 export * from "./text/error-message.ts";
 export * from "./text/hidden.ts";
 export * from "./text/json-text.ts";
+export * from "./text/lazily.ts";
 export * from "./text/loopback.ts";
 export * from "./text/name.ts";
 export * from "./text/nearest.ts";

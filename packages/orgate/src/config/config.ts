@@ -2,71 +2,75 @@
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { type Limits, lowerFirst, type Prices, suggestNearest } from "@orgate/core/vocab";
+import { type Limits, lazily, lowerFirst, type Prices, suggestNearest } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
 import { projectScheduleSchema, projectWebhookSchema, type ScheduleConfig, type WebhookConfig } from "./schedule-schema.ts";
 
-const member = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
+const member = lazily(() => z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -"));
 /** A group and who is in it. */
-const groups = z.record(member, z.array(member)).default({});
+const groups = lazily(() => z.record(member(), z.array(member())).default({}));
 
 /** Of a million tokens. */
-const amount = z.number().min(0);
-const model = z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`");
-const price = z.strictObject({ input: amount, output: amount, cachedInput: amount.exactOptional(), cacheWrite: amount.exactOptional() });
+const amount = lazily(() => z.number().min(0));
+const model = lazily(() => z.string().regex(/^[a-z0-9][a-z0-9-]*\/[\x21-\x7e]{1,128}$/, "must be `provider/name`"));
+const price = lazily(() =>
+  z.strictObject({ input: amount(), output: amount(), cachedInput: amount().exactOptional(), cacheWrite: amount().exactOptional() }),
+);
 
 /** Schema of `orgate.toml`. */
-const projectSchema = z.strictObject({
-  project: z.strictObject({
-    name: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/, "must be 1 to 64 letters, digits, spaces, dots, _ and -, a letter or digit first"),
-    agents: z
-      .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
-      .default(["agents/*.ts", "agents/*.toml", "agents/*.symbi", "agents/*.dsl"]),
-    tools: z
-      .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
-      .default(["tools/*.ts", "tools/*.clad.toml"]),
+const projectSchema = lazily(() =>
+  z.strictObject({
+    project: z.strictObject({
+      name: z
+        .string()
+        .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$/, "must be 1 to 64 letters, digits, spaces, dots, _ and -, a letter or digit first"),
+      agents: z
+        .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
+        .default(["agents/*.ts", "agents/*.toml", "agents/*.symbi", "agents/*.dsl"]),
+      tools: z
+        .array(z.string().refine(isInside, "must be a path below the project's folder, without `..`"))
+        .default(["tools/*.ts", "tools/*.clad.toml"]),
+    }),
+    journal: z
+      .strictObject({
+        directory: z.string().min(1).default(".orgate"),
+        synchronous: z.enum(["full", "normal", "off"]).default("full"),
+      })
+      .prefault({}),
+    skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
+    groups: z.strictObject({ agents: groups(), users: groups() }).prefault({}),
+    models: z.strictObject({ default: model().exactOptional() }).prefault({}),
+    ports: z.strictObject({ module: z.string().refine(isInside, "must be a path below the project's folder, without `..`") }).optional(),
+    prices: z.record(model(), price()).default({}),
+    knowledge: z.strictObject({ embedding: model().exactOptional() }).prefault({}),
+    coordinator: z
+      .strictObject({
+        iterations: z.int().min(1).exactOptional(),
+        tokens: z.int().min(1).exactOptional(),
+        turnMs: z.int().min(1).exactOptional(),
+      })
+      .prefault({}),
+    server: z
+      .strictObject({
+        host: z.string().min(1).max(253).default("127.0.0.1"),
+        port: z.int().min(0).max(65_535).default(4680),
+        names: z.array(z.string().regex(/^(?:\*|[A-Za-z0-9.-]{1,253})$/, "must be a host's name, without a port, or `*`")).default([]),
+        proxies: z.array(z.string().refine(isAddress, "must be an address or a network, such as 10.0.0.2 or 10.0.0.0/8")).default([]),
+        turns_at_once: z.int().min(1).max(10_000).default(256),
+        chat_keys_in_url: z.boolean().default(false),
+      })
+      .prefault({}),
+    notify: z
+      .strictObject({
+        webhook: z.string().refine(isWebAddress, "must be an address of http or https, without a name or password in it"),
+        secret_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "must be the name of an environment variable"),
+      })
+      .optional(),
+    schedules: z.record(member(), projectScheduleSchema()).default({}),
+    webhooks: z.record(member(), projectWebhookSchema()).default({}),
   }),
-  journal: z
-    .strictObject({
-      directory: z.string().min(1).default(".orgate"),
-      synchronous: z.enum(["full", "normal", "off"]).default("full"),
-    })
-    .prefault({}),
-  skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
-  groups: z.strictObject({ agents: groups, users: groups }).prefault({}),
-  models: z.strictObject({ default: model.exactOptional() }).prefault({}),
-  ports: z.strictObject({ module: z.string().refine(isInside, "must be a path below the project's folder, without `..`") }).optional(),
-  prices: z.record(model, price).default({}),
-  knowledge: z.strictObject({ embedding: model.exactOptional() }).prefault({}),
-  coordinator: z
-    .strictObject({
-      iterations: z.int().min(1).exactOptional(),
-      tokens: z.int().min(1).exactOptional(),
-      turnMs: z.int().min(1).exactOptional(),
-    })
-    .prefault({}),
-  server: z
-    .strictObject({
-      host: z.string().min(1).max(253).default("127.0.0.1"),
-      port: z.int().min(0).max(65_535).default(4680),
-      names: z.array(z.string().regex(/^(?:\*|[A-Za-z0-9.-]{1,253})$/, "must be a host's name, without a port, or `*`")).default([]),
-      proxies: z.array(z.string().refine(isAddress, "must be an address or a network, such as 10.0.0.2 or 10.0.0.0/8")).default([]),
-      turns_at_once: z.int().min(1).max(10_000).default(256),
-      chat_keys_in_url: z.boolean().default(false),
-    })
-    .prefault({}),
-  notify: z
-    .strictObject({
-      webhook: z.string().refine(isWebAddress, "must be an address of http or https, without a name or password in it"),
-      secret_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "must be the name of an environment variable"),
-    })
-    .optional(),
-  schedules: z.record(member, projectScheduleSchema).default({}),
-  webhooks: z.record(member, projectWebhookSchema).default({}),
-});
+);
 
 export type Config = Readonly<{
   /** The project's folder, absolute. */
@@ -127,7 +131,7 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 
 /** `value` is the parsed file; `root` the folder it lies in. */
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
-  const read = projectSchema.safeParse(value);
+  const read = projectSchema().safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
   const { project, journal, server, knowledge, skills, groups, models, ports, prices, coordinator, notify, schedules, webhooks } =
     read.data;
@@ -180,7 +184,7 @@ function isWebAddress(text: string): boolean {
 }
 
 type Shape = Readonly<{ properties?: Readonly<Record<string, Shape>>; additionalProperties?: Shape | boolean }>;
-const shapeOf = (): Shape => z.toJSONSchema(projectSchema, { io: "input", unrepresentable: "any" }) as Shape;
+const shapeOf = (): Shape => z.toJSONSchema(projectSchema(), { io: "input", unrepresentable: "any" }) as Shape;
 
 /** Every setting there is, from the schema itself; `*` stands for a name that the project chooses. */
 export function configKeys(): readonly string[] {

@@ -160,7 +160,7 @@ test("W-9 an operator who sees one agent is told of one, and of no session, figu
   expect(await look("list_sessions")).toMatchObject({ count: 1, sessions: [{ agent: "clerk" }] });
   expect(await look("query_metrics")).toMatchObject({ sessions: 1, turns: 1, byAgent: [{ name: "clerk", count: 1 }] });
   expect(await look("list_approvals")).toMatchObject({ count: 0 });
-  const spec = (agent: string) => toScheduleSpec(projectScheduleSchema.parse({ agent, cron: "0 2 * * *" }), "ann", openCalendar());
+  const spec = (agent: string) => toScheduleSpec(projectScheduleSchema().parse({ agent, cron: "0 2 * * *" }), "ann", openCalendar());
   const schedules = ["clerk", "other"].map((agent) => ({ name: `${agent}-nightly`, spec: spec(agent), from: "orgate.toml" }));
   await getScheduleStore(desk.runtime.place).declare(schedules, { kind: "user", id: "ann" });
   expect(await look("list_schedules")).toMatchObject({

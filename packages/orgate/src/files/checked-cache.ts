@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import type { CedarError } from "@orgate/core/gate";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { type DigestCache, digestCache, emptyCache, replaceCacheFile } from "./digest-cache.ts";
 import { readTextFile } from "./text-file.ts";
@@ -15,19 +16,21 @@ export const NO_CHECKED_CACHE: CheckedCache = emptyCache();
 
 const MAX_BYTES = 8 * 1_048_576;
 const MOST = 10_000;
-const fileSchema = z.strictObject({
-  stamp: z.string(),
-  checked: z.record(
-    z.string(),
-    z.array(
-      z.strictObject({
-        message: z.string(),
-        help: z.string().nullable(),
-        sourceLocations: z.array(z.strictObject({ start: z.int(), end: z.int() })).exactOptional(),
-      }),
+const fileSchema = lazily(() =>
+  z.strictObject({
+    stamp: z.string(),
+    checked: z.record(
+      z.string(),
+      z.array(
+        z.strictObject({
+          message: z.string(),
+          help: z.string().nullable(),
+          sourceLocations: z.array(z.strictObject({ start: z.int(), end: z.int() })).exactOptional(),
+        }),
+      ),
     ),
-  ),
-});
+  }),
+);
 
 /** `stamp`: everything that decides beside what the digests are of. */
 export function openCheckedCache(directory: string, stamp: string): CheckedCache {
@@ -39,7 +42,7 @@ export function openCheckedCache(directory: string, stamp: string): CheckedCache
 
 function readChecked(file: string, stamp: string): Map<string, readonly CedarError[]> {
   try {
-    const read = fileSchema.parse(JSON.parse(readTextFile(file, MAX_BYTES)));
+    const read = fileSchema().parse(JSON.parse(readTextFile(file, MAX_BYTES)));
     return new Map(read.stamp === stamp ? Object.entries(read.checked) : []);
   } catch {
     return new Map();

@@ -7,6 +7,7 @@
 import { lstatSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Hash } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { type DigestCache, digestCache, emptyCache, replaceCacheFile } from "./digest-cache.ts";
 
@@ -27,7 +28,7 @@ export type FileCacheOptions = Readonly<{
 
 const MAX_BYTES = 64 * 1_048_576;
 const MOST = 20_000;
-const headSchema = z.strictObject({ stamp: z.string(), sum: z.string() });
+const headSchema = lazily(() => z.strictObject({ stamp: z.string(), sum: z.string() }));
 
 export function openFileCache({ home, root, stamp, hash }: FileCacheOptions): FileCache {
   if (!isOwn(home, statSync)) return NO_FILE_CACHE;
@@ -68,7 +69,7 @@ function readLines({ folder, file, stamp, hash }: CacheFile): Map<string, string
     if (!isOwn(folder) || !isOwn(file) || statSync(file).size > MAX_BYTES) return known;
     const text = readFileSync(file, "utf8");
     const end = text.indexOf("\n") + 1;
-    const head = headSchema.parse(JSON.parse(text.slice(0, end)));
+    const head = headSchema().parse(JSON.parse(text.slice(0, end)));
     const lines = text.slice(end);
     if (head.stamp !== stamp || head.sum !== hash(lines)) return known;
     for (const line of lines.split("\n")) {

@@ -11,7 +11,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core";
-import { errorMessage } from "@orgate/core/vocab";
+import { errorMessage, lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { readTextFile } from "../files/text-file.ts";
 
@@ -22,24 +22,28 @@ const MAX_BYTES = 4 * 1024 * 1024;
 export const SECRET_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 export const SECRETS_FILE = "secrets.json";
 
-const base64 = z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/);
-const kdfSchema = z.strictObject({
-  name: z.literal("scrypt"),
-  n: z.int().min(LEAST_COST).max(MOST_COST),
-  r: z.literal(8),
-  p: z.literal(1),
-  salt: base64.length(44),
-});
-const fileSchema = z.strictObject({
-  v: z.literal(1),
-  kdf: kdfSchema,
-  cipher: z.literal("aes-256-gcm"),
-  nonce: base64.length(16),
-  tag: base64.length(24),
-  box: base64,
-});
-type Sealed = z.infer<typeof fileSchema>;
-const contentSchema = z.record(z.string().regex(SECRET_NAME), z.string().min(1));
+const base64 = lazily(() => z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/));
+const kdfSchema = lazily(() =>
+  z.strictObject({
+    name: z.literal("scrypt"),
+    n: z.int().min(LEAST_COST).max(MOST_COST),
+    r: z.literal(8),
+    p: z.literal(1),
+    salt: base64().length(44),
+  }),
+);
+const fileSchema = lazily(() =>
+  z.strictObject({
+    v: z.literal(1),
+    kdf: kdfSchema(),
+    cipher: z.literal("aes-256-gcm"),
+    nonce: base64().length(16),
+    tag: base64().length(24),
+    box: base64(),
+  }),
+);
+type Sealed = z.infer<ReturnType<typeof fileSchema>>;
+const contentSchema = lazily(() => z.record(z.string().regex(SECRET_NAME), z.string().min(1)));
 
 export type Secrets = ReadonlyMap<string, string>;
 
@@ -115,7 +119,7 @@ async function opened(file: string, passphrase: string): Promise<Secrets> {
     opener.setAAD(Buffer.from(headerOf(kdf)));
     opener.setAuthTag(Buffer.from(tag, "base64"));
     const plain = Buffer.concat([opener.update(Buffer.from(box, "base64")), opener.final()]);
-    return new Map(Object.entries(contentSchema.parse(JSON.parse(plain.toString("utf8")))));
+    return new Map(Object.entries(contentSchema().parse(JSON.parse(plain.toString("utf8")))));
   } catch {
     throw bad(file, "it does not open: another passphrase, or another file", "give the passphrase that it was made with");
   }
@@ -130,7 +134,7 @@ function sealedIn(file: string): Sealed {
   } catch (error) {
     throw bad(file, error instanceof SyntaxError ? STRANGE : errorMessage(error), HINT);
   }
-  const read = fileSchema.safeParse(value);
+  const read = fileSchema().safeParse(value);
   if (!read.success) throw bad(file, STRANGE, HINT);
   return read.data;
 }

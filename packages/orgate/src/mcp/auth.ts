@@ -19,6 +19,7 @@ import type {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { FaultError } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { McpAuth, McpTransport } from "./config.ts";
 import { type McpReach, serverFetch } from "./fetch.ts";
@@ -191,7 +192,7 @@ async function knock(sdk: Sdk, open: () => StreamableHTTPClientTransport): Promi
     const client = new sdk.Client({ name: "orgate", version: "1" }, versionOptions(era));
     try {
       await client.connect(transport);
-      await client.request({ method: "tools/list", params: {} }, anything);
+      await client.request({ method: "tools/list", params: {} }, anything());
     } catch (error) {
       if (!isSignInNeeded(error)) throw error;
     } finally {
@@ -207,7 +208,7 @@ async function knock(sdk: Sdk, open: () => StreamableHTTPClientTransport): Promi
     });
   }
 }
-const anything = z.looseObject({});
+const anything = lazily(() => z.looseObject({}));
 
 /** By name: a run does not load the client to look at an error of another. */
 export const isSignInNeeded = (error: unknown): boolean => {

@@ -16,6 +16,7 @@ import {
   type JsonObject,
   toCanonicalJson,
 } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 
 /** A tool as the server describes it, without fields that nobody uses. */
@@ -36,23 +37,25 @@ const MAX_DESCRIPTION = 4_000;
 const MAX_FIELD_TEXT = 1_000;
 const MAX_DEPTH = 32;
 
-const json: z.ZodType<Json> = z.json();
-const object = z.record(z.string(), json);
-const listed = z.looseObject({
-  name: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  inputSchema: object,
-  outputSchema: object.optional(),
-  annotations: object.optional(),
-});
+const json: () => z.ZodType<Json> = lazily(() => z.json());
+const object = lazily(() => z.record(z.string(), json()));
+const listed = lazily(() =>
+  z.looseObject({
+    name: z.string(),
+    title: z.string().optional(),
+    description: z.string().optional(),
+    inputSchema: object(),
+    outputSchema: object().optional(),
+    annotations: object().optional(),
+  }),
+);
 
 /** Untrusted JSON of `tools/list` to a catalogue, by name; a string is the reason for a refusal. */
 export function parseCatalogue(server: string, tools: readonly unknown[]): Catalogue | string {
   if (tools.length > MAX_TOOLS) return `it offers ${tools.length} tools, and ${MAX_TOOLS} are the most`;
   const offered: OfferedTool[] = [];
   for (const [i, one] of tools.entries()) {
-    const read = listed.safeParse(one);
+    const read = listed().safeParse(one);
     if (!read.success)
       return `its tool ${i + 1} is invalid: ${read.error.issues[0]?.path.join(".") ?? ""}: ${read.error.issues[0]?.message ?? ""}`;
     const { name, title, description = title ?? "", inputSchema, outputSchema = null, annotations = {} } = read.data;

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Client, RequestOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { escapeHidden, type JsonObject } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { makeOAuthProvider, openSignIns } from "./auth.ts";
 import { MAX_TOOLS, truncate } from "./catalogue.ts";
@@ -51,8 +52,8 @@ export type McpConnection = Readonly<{
   close(): Promise<void>;
 }>;
 
-const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
-const anything = z.looseObject({});
+const page = lazily(() => z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() }));
+const anything = lazily(() => z.looseObject({}));
 
 export const loadMcpClient = (): Promise<Sdk> => import("@modelcontextprotocol/client");
 
@@ -123,11 +124,13 @@ export async function connectMcp({ server, launch, settings, hooks, era, signal 
 
 /** Throws for what is not answered. */
 type Answer = (method: string) => JsonObject;
-const asking = z.looseObject({
-  resultType: z.literal("input_required"),
-  inputRequests: z.record(z.string(), z.looseObject({ method: z.string() })).default({}),
-  requestState: z.string().optional(),
-});
+const asking = lazily(() =>
+  z.looseObject({
+    resultType: z.literal("input_required"),
+    inputRequests: z.record(z.string(), z.looseObject({ method: z.string() })).default({}),
+    requestState: z.string().optional(),
+  }),
+);
 const MAX_ROUNDS = 10;
 /** Before a server is asked again that only wants time. */
 const PACE_MS = 250;
@@ -141,11 +144,11 @@ async function callThrough(
 ): Promise<unknown> {
   let more = {};
   for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-    const given = await client.request({ method: "tools/call", params: { ...params, ...more } }, anything, {
+    const given = await client.request({ method: "tools/call", params: { ...params, ...more } }, anything(), {
       ...options,
       allowInputRequired: true,
     });
-    const read = asking.safeParse(given);
+    const read = asking().safeParse(given);
     if (!read.success) return given;
     const { inputRequests, requestState } = read.data;
     const inputResponses = Object.fromEntries(Object.entries(inputRequests).map(([name, { method }]) => [name, answer(method)]));
@@ -162,7 +165,7 @@ async function listAll(client: Client, timeout: number, signal: AbortSignal): Pr
   let cursor: string | undefined;
   for (let pages = 0; pages <= MAX_TOOLS && tools.length <= MAX_TOOLS; pages += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const { tools: more, nextCursor } = await client.request({ method: "tools/list", params }, page, { signal, timeout });
+    const { tools: more, nextCursor } = await client.request({ method: "tools/list", params }, page(), { signal, timeout });
     tools.push(...more);
     if (nextCursor === undefined) return tools;
     cursor = nextCursor;

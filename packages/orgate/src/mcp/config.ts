@@ -10,39 +10,41 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Digest, digestJson, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
-import { errorMessage, isLoopback } from "@orgate/core/vocab";
+import { errorMessage, isLoopback, lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Env } from "../node/env.ts";
 import { MCP_FILE, type McpEntry, readMcpFile } from "./mcp-file.ts";
 
-const target = z.enum(TARGET_KINDS);
-const override = z.strictObject({
-  repeat: z.enum(["read", "idempotent", "once"]).exactOptional(),
-  effects: z
-    .array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"]))
-    .min(1)
-    .exactOptional(),
-  labels: z.array(z.string()).exactOptional(),
-  riskTier: z.enum(["low", "medium", "high"]).exactOptional(),
-  /** A person is asked before each call. */
-  humanApproval: z.boolean().exactOptional(),
-  /** The resource of a call: this argument, as this type. */
-  resource: z.strictObject({ type: z.string(), arg: z.string() }).exactOptional(),
-  timeoutMs: z.int().min(1).exactOptional(),
-  maxCents: z.number().min(0).exactOptional(),
-  targets: z
-    .record(
-      z.string(),
-      z.union([target, z.strictObject({ kind: target, known: z.array(z.string()).exactOptional(), of: z.string().exactOptional() })]),
-    )
-    .exactOptional(),
-  outgoing: z.array(z.string()).exactOptional(),
-  learns: z.array(z.strictObject({ set: z.string(), from: z.string() })).exactOptional(),
-  markup: z.enum(["clean", "keep"]).exactOptional(),
-});
+const target = lazily(() => z.enum(TARGET_KINDS));
+const override = lazily(() =>
+  z.strictObject({
+    repeat: z.enum(["read", "idempotent", "once"]).exactOptional(),
+    effects: z
+      .array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed"]))
+      .min(1)
+      .exactOptional(),
+    labels: z.array(z.string()).exactOptional(),
+    riskTier: z.enum(["low", "medium", "high"]).exactOptional(),
+    /** A person is asked before each call. */
+    humanApproval: z.boolean().exactOptional(),
+    /** The resource of a call: this argument, as this type. */
+    resource: z.strictObject({ type: z.string(), arg: z.string() }).exactOptional(),
+    timeoutMs: z.int().min(1).exactOptional(),
+    maxCents: z.number().min(0).exactOptional(),
+    targets: z
+      .record(
+        z.string(),
+        z.union([target(), z.strictObject({ kind: target(), known: z.array(z.string()).exactOptional(), of: z.string().exactOptional() })]),
+      )
+      .exactOptional(),
+    outgoing: z.array(z.string()).exactOptional(),
+    learns: z.array(z.strictObject({ set: z.string(), from: z.string() })).exactOptional(),
+    markup: z.enum(["clean", "keep"]).exactOptional(),
+  }),
+);
 
 /** A person's settings for a tool, in place of the strictest defaults. `*`: all tools of the server. */
-export type ToolOverride = Readonly<z.infer<typeof override>>;
+export type ToolOverride = Readonly<z.infer<ReturnType<typeof override>>>;
 
 export type McpTransport =
   | Readonly<{ kind: "stdio"; command: string; args: readonly string[]; env: Readonly<Record<string, string>>; cwd: string | null }>
@@ -104,56 +106,62 @@ export type FoundServers = Readonly<{ servers: readonly FoundServer[] /** Files 
 export type BadFile = Readonly<{ file: string; detail: string }>;
 
 /** Whose credentials these are: they are sent to nobody else. */
-const issuer = z.url().nullable().default(null);
+const issuer = lazily(() => z.url().nullable().default(null));
 /** Hosts inside the own network at which one signs in: those that a server names are reached outside of it only. */
-const hosts = z.array(z.string()).default([]);
-const auth = z
-  .discriminatedUnion("grant", [
-    z.strictObject({
-      grant: z.literal("person"),
-      clientId: z.string().nullable().default(null),
-      clientSecret: z.string().nullable().default(null),
-      /** Where a document about this client lies, for servers that take one in place of a registration. */
-      metadataUrl: z.string().nullable().default(null),
-      scope: z.string().nullable().default(null),
-      /** Of the address that the sign-in comes back to, on this machine; any that is free unless said. */
-      port: z.int().min(0).max(65_535).default(0),
-      issuer,
-      hosts,
-    }),
-    z.strictObject({
-      grant: z.literal("client"),
-      clientId: z.string(),
-      clientSecret: z.string().nullable().default(null),
-      privateKey: z.string().nullable().default(null),
-      algorithm: z.string().default("ES256"),
-      scope: z.string().nullable().default(null),
-      issuer,
-      hosts,
-    }),
-  ])
-  .prefault({ grant: "person" });
-const own = z
-  .strictObject({
-    auth,
-    tools: z.record(z.string(), override).default({}),
-    roots: z.boolean().default(false),
-    connectMs: z.int().min(100).max(600_000).default(20_000),
-    idleMs: z.int().min(0).max(86_400_000).default(300_000),
-    /** Plain http to another machine: anybody on the way can read and change it. */
-    insecure: z.boolean().default(false),
-  })
-  .prefault({});
-const texts = z.record(z.string(), z.string()).default({});
-const type = z.enum(["stdio", "http", "streamable-http", "streamableHttp", "sse"]).optional();
-const stdio = z.looseObject({
-  type,
-  command: z.string().min(1),
-  args: z.array(z.string()).default([]),
-  env: texts,
-  cwd: z.string().optional(),
-});
-const http = z.looseObject({ type, url: z.string().min(1), headers: texts });
+const hosts = lazily(() => z.array(z.string()).default([]));
+const auth = lazily(() =>
+  z
+    .discriminatedUnion("grant", [
+      z.strictObject({
+        grant: z.literal("person"),
+        clientId: z.string().nullable().default(null),
+        clientSecret: z.string().nullable().default(null),
+        /** Where a document about this client lies, for servers that take one in place of a registration. */
+        metadataUrl: z.string().nullable().default(null),
+        scope: z.string().nullable().default(null),
+        /** Of the address that the sign-in comes back to, on this machine; any that is free unless said. */
+        port: z.int().min(0).max(65_535).default(0),
+        issuer: issuer(),
+        hosts: hosts(),
+      }),
+      z.strictObject({
+        grant: z.literal("client"),
+        clientId: z.string(),
+        clientSecret: z.string().nullable().default(null),
+        privateKey: z.string().nullable().default(null),
+        algorithm: z.string().default("ES256"),
+        scope: z.string().nullable().default(null),
+        issuer: issuer(),
+        hosts: hosts(),
+      }),
+    ])
+    .prefault({ grant: "person" }),
+);
+const own = lazily(() =>
+  z
+    .strictObject({
+      auth: auth(),
+      tools: z.record(z.string(), override()).default({}),
+      roots: z.boolean().default(false),
+      connectMs: z.int().min(100).max(600_000).default(20_000),
+      idleMs: z.int().min(0).max(86_400_000).default(300_000),
+      /** Plain http to another machine: anybody on the way can read and change it. */
+      insecure: z.boolean().default(false),
+    })
+    .prefault({}),
+);
+const texts = lazily(() => z.record(z.string(), z.string()).default({}));
+const type = lazily(() => z.enum(["stdio", "http", "streamable-http", "streamableHttp", "sse"]).optional());
+const stdio = lazily(() =>
+  z.looseObject({
+    type: type(),
+    command: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    env: texts(),
+    cwd: z.string().optional(),
+  }),
+);
+const http = lazily(() => z.looseObject({ type: type(), url: z.string().min(1), headers: texts() }));
 
 const KNOWN = new Set(["type", "command", "args", "env", "cwd", "url", "headers", "orgate", "disabled"]);
 /** `__` parts a server's name from its tools': a name with it could stand for another's tool. */
@@ -189,7 +197,7 @@ export function parseServer({ name, entry }: McpEntry, origin: McpServer["origin
   if (!NAME.test(name)) return unusable(`a server's name is ${SERVER_NAME_RULE}`);
   if (!isObject(entry)) return unusable("it is no object");
   if ("disabled" in entry && entry.disabled === true) return unusable("it is disabled", "disabled");
-  const extra = own.safeParse("orgate" in entry ? entry.orgate : {});
+  const extra = own().safeParse("orgate" in entry ? entry.orgate : {});
   if (!extra.success) return unusable(issueOf(extra.error, "orgate"));
   const { tools, roots, connectMs, idleMs, insecure, auth: said } = extra.data;
   if (said.grant === "client" && (said.clientSecret === null) === (said.privateKey === null))
@@ -208,14 +216,14 @@ const isObject = (value: Json): value is JsonObject => typeof value === "object"
 function transportOf(entry: JsonObject, insecure: boolean, auth: McpAuth): McpTransport | string {
   if ("command" in entry && "url" in entry) return "it has both `command` and `url`: one of them says how it is reached";
   if ("command" in entry) {
-    const read = stdio.safeParse(entry);
+    const read = stdio().safeParse(entry);
     if (!read.success) return issueOf(read.error, "");
     const { command, args, env, cwd = null } = read.data;
     if (read.data.type !== undefined && read.data.type !== "stdio") return `\`type\` is ${read.data.type}, and it has a \`command\``;
     return { kind: "stdio", command, args, env, cwd };
   }
   if (!("url" in entry)) return "it has neither `command` nor `url`";
-  const read = http.safeParse(entry);
+  const read = http().safeParse(entry);
   if (!read.success) return issueOf(read.error, "");
   const { url, headers } = read.data;
   if (read.data.type === "sse") return "`type` is sse, which the protocol has given up: name its streamable HTTP address, as `http`";

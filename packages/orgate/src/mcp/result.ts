@@ -6,22 +6,25 @@
  */
 import { createHash } from "node:crypto";
 import { escapeHidden, type Json, type JsonObject, toCanonicalJson } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { truncate } from "./catalogue.ts";
 
-const json: z.ZodType<Json> = z.json();
-const block = z.looseObject({ type: z.string() });
-const result = z.looseObject({
-  content: z.array(block).default([]),
-  structuredContent: z.record(z.string(), json).optional(),
-  isError: z.boolean().default(false),
-});
+const json: () => z.ZodType<Json> = lazily(() => z.json());
+const block = lazily(() => z.looseObject({ type: z.string() }));
+const result = lazily(() =>
+  z.looseObject({
+    content: z.array(block()).default([]),
+    structuredContent: z.record(z.string(), json()).optional(),
+    isError: z.boolean().default(false),
+  }),
+);
 
 export type McpAnswer = Readonly<{ output: Json; isError: boolean; truncated: boolean }>;
 
 /** A string says why it is no answer. */
 export function readMcpAnswer(raw: unknown, maxBytes: number, hide: (text: string) => string): McpAnswer | string {
-  const read = result.safeParse(raw);
+  const read = result().safeParse(raw);
   if (!read.success) return `its answer is invalid: ${read.error.issues[0]?.message ?? ""}`;
   const { content, structuredContent, isError } = read.data;
   const text = hide(content.map(blockText).join("\n").toWellFormed());
@@ -44,7 +47,7 @@ function hidden(value: Json, hide: (text: string) => string): Json {
   ) satisfies JsonObject;
 }
 
-type Block = z.infer<typeof block>;
+type Block = z.infer<ReturnType<typeof block>>;
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function blockText(one: Block): string {

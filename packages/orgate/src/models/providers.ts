@@ -7,6 +7,7 @@
 import { createHmac } from "node:crypto";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { FaultError, type JsonObject, lowerFirst, type Model } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { type AnswerWay, toStrictSchema, withAnswerWay } from "./answers.ts";
 import type { ModelSettings, Setting } from "./env.ts";
@@ -223,10 +224,10 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
 
 /** The package adds the thinking budget to the limit that it gets; and a thinking model cannot be forced to call. */
 function thinkingIncluded(given: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
-  const thinks = thinkingKind.safeParse(given.providerOptions?.anthropic).success;
+  const thinks = thinkingKind().safeParse(given.providerOptions?.anthropic).success;
   const options: LanguageModelV4CallOptions =
     thinks && given.toolChoice?.type === "required" ? { ...given, toolChoice: { type: "auto" } } : given;
-  const budget = thinkingSchema.safeParse(options.providerOptions?.anthropic);
+  const budget = thinkingSchema().safeParse(options.providerOptions?.anthropic);
   if (!budget.success || options.maxOutputTokens === undefined) return options;
   const { budgetTokens } = budget.data.thinking;
   const left = options.maxOutputTokens - budgetTokens;
@@ -234,25 +235,29 @@ function thinkingIncluded(given: LanguageModelV4CallOptions): LanguageModelV4Cal
   const detail = `it may think ${budgetTokens} tokens, and ${options.maxOutputTokens} are left for all it says: raise \`outputTokens\` and \`tokens\`, or lower \`budgetTokens\``;
   throw new WireTrouble({ detail, broke: false });
 }
-const thinkingKind = z.object({ thinking: z.object({ type: z.enum(["enabled", "adaptive"]) }) });
+const thinkingKind = lazily(() => z.object({ thinking: z.object({ type: z.enum(["enabled", "adaptive"]) }) }));
 /** As much as the package adds where nothing is said. */
 const USUAL_BUDGET = 1_024;
-const thinkingSchema = z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.number().default(USUAL_BUDGET) }) });
+const thinkingSchema = lazily(() =>
+  z.object({ thinking: z.object({ type: z.literal("enabled"), budgetTokens: z.number().default(USUAL_BUDGET) }) }),
+);
 
 /** An agent's `modelOptions` for a provider's model. */
-const optionsSchema = z.strictObject({
-  /** By provider, as its package has them: `{ anthropic: { thinking: { type: "enabled", budgetTokens: 2048 } } }`. */
-  providerOptions: z.record(z.string(), z.record(z.string(), z.json())).default({}),
-  firstByteMs: z.int().min(1).max(3_600_000).optional(),
-  idleMs: z.int().min(1).max(3_600_000).optional(),
-  maxReplyChars: z.int().min(1).optional(),
-  /** Whether the model has calls of its own; `prompted`: it makes them in words. */
-  tools: z.enum(["native", "prompted", "none"]).default("native"),
-  /** How it gives a structured answer, where that is to be otherwise than is usual for its provider. */
-  answers: z.enum(["native", "alone", "call"]).optional(),
-  /** False: nothing is marked for Anthropic's cache. Others cache by themselves, or not at all. */
-  promptCache: z.boolean().default(true),
-});
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    /** By provider, as its package has them: `{ anthropic: { thinking: { type: "enabled", budgetTokens: 2048 } } }`. */
+    providerOptions: z.record(z.string(), z.record(z.string(), z.json())).default({}),
+    firstByteMs: z.int().min(1).max(3_600_000).optional(),
+    idleMs: z.int().min(1).max(3_600_000).optional(),
+    maxReplyChars: z.int().min(1).optional(),
+    /** Whether the model has calls of its own; `prompted`: it makes them in words. */
+    tools: z.enum(["native", "prompted", "none"]).default("native"),
+    /** How it gives a structured answer, where that is to be otherwise than is usual for its provider. */
+    answers: z.enum(["native", "alone", "call"]).optional(),
+    /** False: nothing is marked for Anthropic's cache. Others cache by themselves, or not at all. */
+    promptCache: z.boolean().default(true),
+  }),
+);
 
 /** New projects have these. */
 const RULES = "`rules` are for `offline/…` models: take them out of `modelOptions`";
@@ -260,7 +265,7 @@ const RULES = "`rules` are for `offline/…` models: take them out of `modelOpti
 /** Enough to tell settings of one machine apart, too little to find a key by. */
 const SETTING_DIGITS = 8;
 
-export type ProviderOptions = z.input<typeof optionsSchema>;
+export type ProviderOptions = z.input<ReturnType<typeof optionsSchema>>;
 
 /** Throws `model-unknown` with what is missing; asks nobody anything yet. */
 export function providerModel(id: string, options: JsonObject, settings: ModelSettings, now: () => number): Model {
@@ -270,7 +275,7 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
   if (provider === undefined)
     throw unusable(id, `there is no provider \`${word}\`; there are: ${["offline", ...Object.keys(PROVIDERS)].join(", ")}`);
   if (name === "") throw unusable(id, `it names no model of \`${word}\`: write \`${word}/NAME\``);
-  const read = optionsSchema.safeParse(options);
+  const read = optionsSchema().safeParse(options);
   if (!read.success) throw unusable(id, `its options are wrong: ${"rules" in options ? RULES : issueText(read.error)}`);
   for (const [whose, given] of Object.entries(read.data.providerOptions)) {
     const closed = Object.keys(given).find((option) => provider.closed.includes(option));

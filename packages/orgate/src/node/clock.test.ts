@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { nodeClock } from "./clock.ts";
+import { createUptime, nodeClock } from "./clock.ts";
 
 afterEach(() => void vi.useRealTimers());
 const DAY = 86_400_000;
@@ -30,4 +30,20 @@ test("L-25 a sleep ends as soon as its signal fires, and leaves no timer behind"
   await nodeClock.sleep(0, new AbortController().signal);
   await nodeClock.sleep(-5, new AbortController().signal);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("G-25 the time that the machine has been up is read once a second, goes on in between, and has its sleep a second later", () => {
+  let [ticks, slept, reads] = [0, 0, 0];
+  const read = (): number => {
+    reads += 1;
+    return 5_000 + ticks + slept;
+  };
+  const up = createUptime(read, () => ticks);
+  for (; ticks < 990; ticks += 10) expect(up()).toBe(5_000 + ticks);
+  expect(reads).toBe(1);
+  slept = DAY; // the ticks stand still meanwhile
+  expect(up()).toBe(5_990);
+  ticks = 1_000;
+  expect(up()).toBe(6_000 + DAY);
+  expect(reads).toBe(2);
 });

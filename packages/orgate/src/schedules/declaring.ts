@@ -68,7 +68,7 @@ export function readSchedules(sources: ScheduleSources, calendar: Calendar, trou
   for (const { agent, file } of agents)
     for (const [name, written] of Object.entries(agent.definition.schedules ?? {})) {
       const where = tableWhere(relative(config.root, file), file, ["schedules", name]);
-      add(name, where, () => ({ agent: agent.name, ...parsed(agentScheduleSchema, written, where) }));
+      add(name, where, () => ({ agent: agent.name, ...parsed(agentScheduleSchema(), written, where) }));
     }
   for (const one of files.flatMap(({ schedules }) => schedules)) add(one.name, symbiWhere(config, one), () => fromSymbi(one));
   return [...found.values()];
@@ -98,7 +98,7 @@ export function toScheduleSpec(w: ScheduleConfig, owner: string, calendar: Calen
 function fromSymbi(one: ScheduleDeclaration): ScheduleConfig {
   const { agent, input, when, timezone, oneShot, jitterMs, overlap, missed, session, retries, enabled } = one;
   return {
-    ...agentScheduleSchema.parse({}),
+    ...agentScheduleSchema().parse({}),
     ...(when.kind === "cron" ? { cron: when.expression } : { at: when.at }),
     agent,
     input,
@@ -139,7 +139,7 @@ export function readWebhooks(sources: ScheduleSources, trouble: OnLoadFault = TH
     for (const [name, written] of Object.entries(agent.definition.webhooks ?? {})) {
       const where = tableWhere(relative(config.root, file), file, ["webhooks", name]);
       attempt(
-        () => add(hookOf(name, { agent: agent.name, ...parsed(agentWebhookSchema, written, where) }, owner, where.from), where),
+        () => add(hookOf(name, { agent: agent.name, ...parsed(agentWebhookSchema(), written, where) }, owner, where.from), where),
         trouble,
       );
     }
@@ -190,7 +190,7 @@ function hookOf(name: string, w: WebhookConfig, owner: string, from: string): We
 
 function hookFromSymbi(one: WebhookDeclaration, owner: string, from: string): Webhook {
   const { name, path, provider, secrets, agent, filter, input, replayWindowMs, maxBytes } = one;
-  const rest = hookOf(name, { ...agentWebhookSchema.parse({ path, provider, secret: "its-own" }), agent }, owner, from);
+  const rest = hookOf(name, { ...agentWebhookSchema().parse({ path, provider, secret: "its-own" }), agent }, owner, from);
   const { test } = filter ?? { test: null };
   return {
     ...rest,

@@ -12,7 +12,7 @@ const declared = (name: string, agent: string, more: object = {}) => ({
   name,
   from: "orgate.toml",
   spec: toScheduleSpec(
-    projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look", jitter: "30s", ...more }),
+    projectScheduleSchema().parse({ agent, cron: "0 2 * * *", input: "look", jitter: "30s", ...more }),
     "ann",
     openCalendar(),
   ),

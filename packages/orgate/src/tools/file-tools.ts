@@ -17,6 +17,7 @@ import {
   type ToolContext,
   type WouldPermit,
 } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { type LocatedPath, type ProjectFiles, projectFiles } from "../files/project-files.ts";
 import { pathGuard } from "../guard/path-guard.ts";
@@ -55,7 +56,7 @@ export function fileTools(options: FileToolsOptions): readonly Tool[] {
   return [readFile(files), searchFiles(files, name), writeFile(files), editFile(files)];
 }
 
-const path = z.string().min(1).max(4096).describe("From the project's folder, such as src/main.ts");
+const filePath = lazily(() => z.string().min(1).max(4096).describe("From the project's folder, such as src/main.ts"));
 const resource = ({ path: id }: { readonly path: string }) => ({ type: "File", id });
 const FILE = { resource, resourceTypes: ["File"], targets: { path: "path" } } as const;
 
@@ -92,7 +93,7 @@ const readFile = (files: ProjectFiles): Tool =>
       name: "read_file",
       description: `Reads a text file of the project, at most ${MAX_LINES} lines at once. Lines count from 1.`,
       input: z.strictObject({
-        path,
+        path: filePath(),
         from: z.int().min(1).optional().describe("First line; 1 unless given"),
         lines: z.int().min(1).max(MAX_LINES).optional(),
       }),
@@ -189,7 +190,7 @@ const writeFile = (files: ProjectFiles): Tool =>
     defineTool({
       name: "write_file",
       description: "Writes a whole text file of the project: makes it, or replaces what it held. Folders above it are made.",
-      input: z.strictObject({ path, text: z.string().max(MAX_FILE) }),
+      input: z.strictObject({ path: filePath(), text: z.string().max(MAX_FILE) }),
       repeat: "idempotent",
       effects: ["write"],
       riskTier: "medium",
@@ -208,14 +209,16 @@ const writeFile = (files: ProjectFiles): Tool =>
     }),
   );
 
-const EDIT_INPUT = z.strictObject({
-  path,
-  old_string: z.string().min(1).max(MAX_TEXT).describe("What is to be replaced, exactly as it stands in the file"),
-  new_string: z.string().max(MAX_TEXT),
-  all: z.boolean().optional().describe("Every place where it stands; unless given, there must be exactly one"),
-  digest: z.string().length(64).optional().describe("What read_file said of the file: it is changed only if it is still that"),
-});
-type EditInput = z.infer<typeof EDIT_INPUT>;
+const editInput = lazily(() =>
+  z.strictObject({
+    path: filePath(),
+    old_string: z.string().min(1).max(MAX_TEXT).describe("What is to be replaced, exactly as it stands in the file"),
+    new_string: z.string().max(MAX_TEXT),
+    all: z.boolean().optional().describe("Every place where it stands; unless given, there must be exactly one"),
+    digest: z.string().length(64).optional().describe("What read_file said of the file: it is changed only if it is still that"),
+  }),
+);
+type EditInput = z.infer<ReturnType<typeof editInput>>;
 
 const editFile = (files: ProjectFiles): Tool =>
   located(
@@ -224,7 +227,7 @@ const editFile = (files: ProjectFiles): Tool =>
     defineTool({
       name: "edit_file",
       description: "Replaces a text in a file of the project by another.",
-      input: EDIT_INPUT,
+      input: editInput(),
       repeat: "reconcile",
       effects: ["write"],
       riskTier: "medium",

@@ -5,7 +5,7 @@ import { argv, contract, issues, PLACES, WORLD } from "./fixtures/manifests.ts";
 import { argSchema, customTypesSchema } from "./manifest-schema.ts";
 
 const taken = (type: ArgType, given: Json, more: object = {}): Json => {
-  const found = createArgReader(type, argSchema.parse({ type, ...more }))(given, PLACES);
+  const found = createArgReader(type, argSchema().parse({ type, ...more }))(given, PLACES);
   return found.kind === "bad" ? null : [found.value, found.text];
 };
 
@@ -139,7 +139,7 @@ describe("types", () => {
     expect(made({ max_float: 2, clamp: true }).inputSchema).toMatchObject({ properties: { x: { type: "number" } } });
     expect(argv(made(bounded), { x: -0.25 })).toEqual(["scale", "-0.25"]);
     expect(argv(made({}), { x: -0.25 })).toContain("dash");
-    const types = customTypesSchema.parse({ types: { share: { base: "number", min_float: 0, max_float: 1 } } }).types;
+    const types = customTypesSchema().parse({ types: { share: { base: "number", min_float: 0, max_float: 1 } } }).types;
     const share = contract({ args: { x: { type: "share" } }, command: { template: "scale {x}" } }, types);
     expect([share.check({ x: 0.5 }, WORLD).kind, share.check({ x: 1.5 }, WORLD).kind]).toEqual(["valid", "invalid"]);
   });

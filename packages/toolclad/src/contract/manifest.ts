@@ -66,14 +66,14 @@ export type ReadTypes = Readonly<{ kind: "types"; types: CustomTypes }> | Readon
 
 /** `toolclad.toml`. */
 export function decodeCustomTypes(value: unknown): ReadTypes {
-  const read = customTypesSchema.safeParse(value);
+  const read = customTypesSchema().safeParse(value);
   if (!read.success) return { kind: "refused", issues: toIssues(read.error, HINT) };
   const issues = Object.entries(read.data.types).flatMap(([name, { base, ...def }]): readonly ManifestIssue[] => {
     const path = ["types", name];
     if (isType(name)) return [{ path, detail: `\`${name}\` is a type of the format`, hint: "give it another name" }];
     if (!isType(base)) return [{ path: [...path, "base"], detail: `there is no type \`${base}\``, hint: TYPES }];
     const found: ManifestIssue[] = [];
-    checkDef(name, argSchema.parse({ ...def, type: base }), path, found);
+    checkDef(name, argSchema().parse({ ...def, type: base }), path, found);
     return found;
   });
   return issues.length > 0 ? { kind: "refused", issues } : { kind: "types", types: read.data.types };
@@ -84,7 +84,7 @@ const TYPES = `the types are ${ARG_TYPES.join(", ")}`;
 
 /** `value` is the parsed file. */
 export function decodeManifest(value: unknown, types: CustomTypes): ReadManifest {
-  const read = manifestSchema.safeParse(withCustomTypes(value, types));
+  const read = manifestSchema().safeParse(withCustomTypes(value, types));
   if (!read.success) return { kind: "refused", issues: toIssues(read.error, HINT) };
   const written = read.data;
   const issues: ManifestIssue[] = [];

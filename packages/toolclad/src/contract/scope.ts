@@ -4,6 +4,7 @@
  * T-19 a host is in scope when a target or domain covers it and nothing excluded meets it; a range is only when all of it is. `*.example.com`
  *     means what lies below it, not itself.
  */
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { type Host, hostCovers, hostsOverlap, readHost, readTarget } from "./hosts.ts";
 import { type ManifestIssue, toIssues } from "./issue.ts";
@@ -14,17 +15,17 @@ type Pattern = Readonly<{ kind: "host"; host: Host }> | Readonly<{ kind: "below"
 export type TargetScope = Readonly<{ targets: readonly Pattern[]; exclude: readonly Pattern[]; texts: readonly string[] }>;
 export const NO_SCOPE: TargetScope = Object.freeze({ targets: [], exclude: [], texts: [] });
 
-const listSchema = z.array(z.string()).default([]);
-const fieldsSchema = z.strictObject({ targets: listSchema, domains: listSchema, exclude: listSchema });
-const scopeSchema = z.union([z.strictObject({ scope: fieldsSchema }), fieldsSchema]);
+const listSchema = lazily(() => z.array(z.string()).default([]));
+const fieldsSchema = lazily(() => z.strictObject({ targets: listSchema(), domains: listSchema(), exclude: listSchema() }));
+const scopeSchema = lazily(() => z.union([z.strictObject({ scope: fieldsSchema() }), fieldsSchema()]));
 
 export type ReadScope = Readonly<{ kind: "scope"; scope: TargetScope }> | Readonly<{ kind: "refused"; issues: readonly ManifestIssue[] }>;
 
 export function decodeScope(value: unknown): ReadScope {
   const inTable = typeof value === "object" && value !== null && "scope" in value;
-  const read = (inTable ? z.strictObject({ scope: fieldsSchema }) : scopeSchema).safeParse(value);
+  const read = (inTable ? z.strictObject({ scope: fieldsSchema() }) : scopeSchema()).safeParse(value);
   if (!read.success) {
-    const whole = (inTable ? z.strictObject({ scope: fieldsSchema }) : fieldsSchema).safeParse(value);
+    const whole = (inTable ? z.strictObject({ scope: fieldsSchema() }) : fieldsSchema()).safeParse(value);
     return { kind: "refused", issues: whole.success ? [] : toIssues(whole.error, HINT) };
   }
   const at = inTable ? ["scope"] : [];

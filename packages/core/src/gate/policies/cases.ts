@@ -10,6 +10,7 @@ import {
   type Facts,
   type Hash,
   type Label,
+  lazily,
   MICROS_PER_CENT,
   millis,
   type Origin,
@@ -30,59 +31,67 @@ import type { PolicyWorld } from "./vocabulary.ts";
 
 /** Who acts in a case that names nobody. */
 const SOMEBODY = "somebody";
-const amount = z.int().min(0).default(0);
-const counts = z.strictObject({ turn: amount, session: amount, hour: amount, day: amount });
+const amount = lazily(() => z.int().min(0).default(0));
+const counts = lazily(() => z.strictObject({ turn: amount(), session: amount(), hour: amount(), day: amount() }));
 const NO_COUNTS = { turn: 0, session: 0, hour: 0, day: 0 };
-const texts = z.array(z.string()).default([]);
-const flag = z.boolean().default(false);
-const about = { inRequest: flag, known: flag, vouched: z.boolean().optional(), seenUnder: texts };
-const sumSchema = z.strictObject({ ...about, count: z.int().min(0).default(1) });
-const leavingSchema = z.strictObject({ links: texts, addresses: texts, vouched: z.boolean().optional(), seenUnder: texts });
-const aimSchema = z.union([
+const texts = lazily(() => z.array(z.string()).default([]));
+const flag = lazily(() => z.boolean().default(false));
+const about = lazily(() => ({ inRequest: flag(), known: flag(), vouched: z.boolean().optional(), seenUnder: texts() }));
+const sumSchema = lazily(() => z.strictObject({ ...about(), count: z.int().min(0).default(1) }));
+const leavingSchema = lazily(() =>
+  z.strictObject({ links: texts(), addresses: texts(), vouched: z.boolean().optional(), seenUnder: texts() }),
+);
+const aimSchema = lazily(() =>
+  z.union([
+    z.strictObject({
+      ...about(),
+      calls: counts().default(NO_COUNTS),
+      touched: counts().default(NO_COUNTS),
+      name: z.string().optional(),
+      nameInRequest: flag(),
+    }),
+    leavingSchema(),
+  ]),
+);
+const json: () => z.ZodType<Record<string, z.core.util.JSONType>> = lazily(() => z.record(z.string(), z.json()));
+const caseBody = lazily(() =>
   z.strictObject({
-    ...about,
-    calls: counts.default(NO_COUNTS),
-    touched: counts.default(NO_COUNTS),
-    name: z.string().optional(),
-    nameInRequest: flag,
+    name: z.string(),
+    agent: z.string().optional(),
+    user: z.string().optional(),
+    /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
+    action: z.string(),
+    /** For a tool that this project does not have: what kind of thing it does. */
+    effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
+    resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
+    args: json().optional(),
+    labels: z.array(z.string()).default([]),
+    /** Media types of files that were shown. */
+    media: z.array(z.string()).default([]),
+    calls: z.record(z.string(), counts()).default({}),
+    spent: counts().default(NO_COUNTS),
+    /** Money; left out, no price is known. */
+    cents: counts().optional(),
+    /** Facts about arguments, by name; what is left out of a target is not so. */
+    facts: z.record(z.string(), aimSchema()).optional(),
+    /** Of all targets together, for a tool that this project does not have. */
+    targets: sumSchema().optional(),
+    outgoing: leavingSchema().optional(),
+    onBehalfOf: z.string().default("somebody"),
+    surface: z.enum(SURFACES).default("cli"),
+    /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
+    origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
+    verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
+    /** Ids that must be among the deciding policies. */
+    because: z.array(z.string()).default([]),
+    /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
+    by: z.literal("contract").optional(),
   }),
-  leavingSchema,
-]);
-const json: z.ZodType<Record<string, z.core.util.JSONType>> = z.record(z.string(), z.json());
-export const caseSchema = z.strictObject({
-  name: z.string(),
-  agent: z.string().optional(),
-  user: z.string().optional(),
-  /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
-  action: z.string(),
-  /** For a tool that this project does not have: what kind of thing it does. */
-  effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
-  resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
-  args: json.optional(),
-  labels: z.array(z.string()).default([]),
-  /** Media types of files that were shown. */
-  media: z.array(z.string()).default([]),
-  calls: z.record(z.string(), counts).default({}),
-  spent: counts.default(NO_COUNTS),
-  /** Money; left out, no price is known. */
-  cents: counts.optional(),
-  /** Facts about arguments, by name; what is left out of a target is not so. */
-  facts: z.record(z.string(), aimSchema).optional(),
-  /** Of all targets together, for a tool that this project does not have. */
-  targets: sumSchema.optional(),
-  outgoing: leavingSchema.optional(),
-  onBehalfOf: z.string().default("somebody"),
-  surface: z.enum(SURFACES).default("cli"),
-  /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
-  origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
-  verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
-  /** Ids that must be among the deciding policies. */
-  because: z.array(z.string()).default([]),
-  /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
-  by: z.literal("contract").optional(),
-});
-export type Case = z.infer<typeof caseSchema>;
-export const casesSchema = z.array(caseSchema);
+);
+export type Case = z.infer<ReturnType<typeof caseBody>>;
+/** Made when the first case is read: their doors are values, and their fields are many. */
+export const caseSchema = z.lazy(caseBody);
+export const casesSchema = z.lazy(() => z.array(caseBody()));
 
 export type CaseResult = Readonly<{ case: Case; passed: boolean; got: Verdict; detail: string }>;
 
@@ -214,8 +223,13 @@ const originOf = (given: NonNullable<Case["origin"]>): Origin =>
     ? { kind: "schedule", schedule: given.schedule, dueAt: millis(0), attempt: 1 }
     : { kind: "webhook", webhook: "any", provider: "custom", delivery: given.delivery, key: ZERO };
 
-type Target = Omit<z.infer<typeof sumSchema>, "count"> &
-  Readonly<{ calls?: z.infer<typeof counts>; touched?: z.infer<typeof counts>; name?: string | undefined; nameInRequest?: boolean }>;
+type Target = Omit<z.infer<ReturnType<typeof sumSchema>>, "count"> &
+  Readonly<{
+    calls?: z.infer<ReturnType<typeof counts>>;
+    touched?: z.infer<ReturnType<typeof counts>>;
+    name?: string | undefined;
+    nameInRequest?: boolean;
+  }>;
 
 /** A target that is given without facts counts as unknown. */
 function aimsOf(c: Case, tools: readonly Tool[]): ArgumentFacts {
@@ -236,7 +250,7 @@ function aimsOf(c: Case, tools: readonly Tool[]): ArgumentFacts {
   return { ...aims, sums: { targets: sum, outgoing: leaving(c.outgoing ?? SILENT) } };
 }
 const STRANGER: Target = { inRequest: false, known: false, seenUnder: [] };
-const SILENT: z.infer<typeof leavingSchema> = { links: [], addresses: [], seenUnder: [] };
+const SILENT: z.infer<ReturnType<typeof leavingSchema>> = { links: [], addresses: [], seenUnder: [] };
 
 function targetFacts(given: Target): TargetFacts {
   const { inRequest, known, vouched = inRequest || known, seenUnder, calls = NO_COUNTS, touched = NO_COUNTS } = given;
@@ -256,7 +270,7 @@ function targetFacts(given: Target): TargetFacts {
   };
 }
 
-function leaving({ links, addresses, seenUnder, vouched }: z.infer<typeof leavingSchema>): OutgoingFacts {
+function leaving({ links, addresses, seenUnder, vouched }: z.infer<ReturnType<typeof leavingSchema>>): OutgoingFacts {
   return { links, addresses, seenUnder, vouched: vouched ?? links.length + addresses.length === 0 };
 }
 

@@ -37,6 +37,8 @@ export type BreakersPort = Readonly<{
   pass(breaker: Breaker, key: string): void;
   /** Null: nothing can be said of it, and its place is free again. */
   report(breaker: Breaker, key: string, what: Reported | null, reason: string): void;
+  /** Changes of state are to be written. */
+  isDue(): boolean;
   /** Changes of state are durable when this resolves. */
   settle(): Promise<void>;
   /** Goes up with what a decision made before may have to be made again for. */
@@ -76,6 +78,7 @@ export function openBreakers(journal: BreakerJournal, parts: BreakerParts): Open
     refusal: (breaker, key) => all.refusal(breaker, key),
     pass: (breaker, key) => all.pass(breaker, key),
     report: (breaker, key, what, reason) => all.report(breaker, key, what, reason),
+    isDue: () => all.isDue(),
     settle: () => all.settle(),
     list: () => all.list(),
     set: (change) => all.set(change),
@@ -145,9 +148,13 @@ class CircuitBreakers {
     }
   }
 
+  isDue(): boolean {
+    return this.#due.length > 0;
+  }
+
   /** Waits for this process's own changes only. */
   settle(): Promise<void> {
-    return this.#due.length === 0 ? Promise.resolve() : this.#inLine(() => this.#writeDue());
+    return this.#inLine(() => this.#writeDue());
   }
 
   list(): readonly StandingBreaker[] {
@@ -298,12 +305,17 @@ export function reportModel(p: Models & Readonly<{ breakers: BreakersPort }>, id
 }
 type ModelReport = Readonly<{ what: Reported | null; reason: string }>;
 
-/** The breakers that a call of this tool has to pass. */
+/** The breakers that a call of this tool has to pass. Made once: a definition does not change. */
 export function breakersOfTool(tool: Tool): readonly Breaker[] {
+  const known = ofTools.get(tool);
+  if (known !== undefined) return known;
   const settings = tool.breaker ?? DEFAULT_BREAKER;
   const own = { name: `tool:${tool.name}`, settings };
-  return tool.server === null ? [own] : [own, { name: `mcp:${tool.server}`, settings }];
+  const all = tool.server === null ? [own] : [own, { name: `mcp:${tool.server}`, settings }];
+  ofTools.set(tool, all);
+  return all;
 }
+const ofTools = new WeakMap<Tool, readonly Breaker[]>();
 
 /**
  * The outcome of a run as its breaker counts it; null: not at all. `stopped` is a cancel, a halt, or the end of the turn's time.

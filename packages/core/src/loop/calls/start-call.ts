@@ -22,7 +22,7 @@ import {
 import { checkHold, consume, type EffectContext, type EffectResult } from "../effect-context.ts";
 import { reservation, settlement } from "../limits/budgets.ts";
 import { bindMemoryTool } from "../memory/memory-tools.ts";
-import { onResult, sceneIn } from "../model/middleware.ts";
+import { isPromise, onResult, sceneIn } from "../model/middleware.ts";
 import { cleanedEventsFor, sanitisedText, shownOutcome } from "../model/sanitise.ts";
 import type { Move } from "../moves.ts";
 import { type State, type Turn, toCallKey, type Unknown } from "../state.ts";
@@ -118,17 +118,21 @@ function toRun(
   };
 }
 
-async function toActResult(c: EffectContext, { outcome, late, over }: Acted, done: Done, stopped: boolean): Promise<EffectResult> {
-  c.outliving(over);
+/** Middleware may take its time over an outcome; without any the result is there at once. */
+type Ended = EffectResult | Promise<EffectResult>;
+
+function toActResult(c: EffectContext, { outcome, late, over }: Acted, done: Done, stopped: boolean): Ended {
+  if (over !== null) c.outliving(over);
   void late?.then((o) => (o === null ? undefined : reportLate(c, done.call, o))).catch(() => {}); // nobody is left to tell when the inbox itself fails: it stays unknown, which is the truth
   const reason = outcome.kind === "done" ? "" : outcome.kind === "failed" ? outcome.error : `${outcome.cause}: ${outcome.detail}`;
-  const result = await toEndedResult(c, done, outcome);
-  return () => {
+  const reported = (ended: EffectResult) => () => {
     const key = `${c.s.session}/${done.call.proposed.id}`;
     for (const breaker of breakersOfTool(done.tool))
       c.p.breakers.report(breaker, key, classifyCall(breaker, outcome, stopped), cut(reason, 500));
-    return result();
+    return ended();
   };
+  const result = toEndedResult(c, done, outcome);
+  return isPromise(result) ? result.then(reported) : reported(result);
 }
 
 async function reportLate({ p, s }: EffectContext, call: Call, outcome: Outcome): Promise<void> {
@@ -156,9 +160,9 @@ export type Bill = { micros: number | null; proof: JsonObject | null };
 export type Done = Readonly<{ call: Call; tool: Tool; bill: Bill; ms: number }>;
 
 /** The end of a call, once middleware has seen its outcome. */
-export async function toEndedResult(c: EffectContext, done: Done, outcome: Outcome): Promise<EffectResult> {
-  const seen = await middlewareOn(c, done.call, outcome);
-  return () => endedEvents(c, done, outcome, seen);
+export function toEndedResult(c: EffectContext, done: Done, outcome: Outcome): Ended {
+  if (c.p.middleware.length === 0) return () => endedEvents(c, done, outcome, []);
+  return middlewareOn(c, done.call, outcome).then((seen) => () => endedEvents(c, done, outcome, seen));
 }
 
 export async function middlewareOn(c: EffectContext, call: Call, outcome: Outcome): Promise<readonly JournalEvent[]> {

@@ -37,37 +37,36 @@ export type Dimension = (typeof DIMENSIONS)[number];
 
 // ── where a turn stands ──
 
-export type Account = Readonly<{ settled: Reservation; reserved: Reservation }>;
+/**
+ * Everything of this turn in one dimension, settled and reserved: its own, its tools', its delegates'. Asked for at every pass, so nothing is made for it.
+ * Unknown prices count nothing here: with a limit on money there are none.
+ */
+export function amountUsed(s: State, t: Turn, of: Dimension): number {
+  let sum = ownUse(t, of) + (t.settled[of] ?? 0);
+  if (s.reserved.size > 0) for (const held of s.reserved.values()) if (held.turn === t.number) sum += held.amount[of] ?? 0;
+  return sum;
+}
 
-/** Everything of this turn: its own, its tools', its delegates'. Unknown prices count nothing here: with a limit on money there are none. */
-export function account(s: State, t: Turn): Account {
-  const own: Reservation = {
-    iterations: t.iterations,
-    tokens: totalTokens(t.usage) + totalTokens(t.lost),
-    micros: t.micros,
-    calls: t.calls,
-    ms: t.activeMs,
-  };
+/** Its own model calls, tool calls and time, the call in flight at its reservation. */
+function ownUse(t: Turn, of: Dimension): number {
   const inFlight = askingIn(t);
-  const asking: Reservation =
-    inFlight === null
-      ? NO_RESERVATION
-      : {
-          iterations: inFlight.purpose === "reply" ? 1 : 0,
-          tokens: totalTokens(inFlight.reserved),
-          micros: inFlight.reservedMicros ?? 0,
-          calls: 0,
-          ms: 0,
-        };
-  let reserved = asking;
-  for (const held of s.reserved.values()) if (held.turn === t.number) reserved = plus(reserved, held.amount);
-  return { settled: plus(own, t.settled), reserved };
+  switch (of) {
+    case "iterations":
+      return t.iterations + (inFlight?.purpose === "reply" ? 1 : 0);
+    case "tokens":
+      return totalTokens(t.usage) + totalTokens(t.lost) + (inFlight === null ? 0 : totalTokens(inFlight.reserved));
+    case "micros":
+      return t.micros + (inFlight?.reservedMicros ?? 0);
+    case "calls":
+      return t.calls;
+    case "ms":
+      return t.activeMs;
+  }
 }
 
 /** The rest of the limits after all that is settled and reserved; `micros` is null when money is not limited. Never below zero. */
 export function remaining(s: State, t: Turn, now: Millis): Reservation {
-  const { settled, reserved } = account(s, t);
-  const left = (of: Exclude<Dimension, "micros" | "ms">) => Math.max(0, t.limits[of] - settled[of] - reserved[of]);
+  const left = (of: Exclude<Dimension, "micros" | "ms">) => Math.max(0, t.limits[of] - amountUsed(s, t, of));
   return {
     iterations: left("iterations"),
     tokens: left("tokens"),
@@ -78,15 +77,10 @@ export function remaining(s: State, t: Turn, now: Millis): Reservation {
 }
 
 /** Only time in which a holder drives counts, and that of delegates: the fold adds up what lies between the events of one hold. */
-export function remainingMs(s: State, t: Turn, now: Millis): number {
-  const { settled, reserved } = account(s, t);
-  return t.limits.turnMs - settled.ms - reserved.ms - Math.max(0, now - s.at);
-}
+export const remainingMs = (s: State, t: Turn, now: Millis): number => t.limits.turnMs - amountUsed(s, t, "ms") - Math.max(0, now - s.at);
 
 function moneyLeft(s: State, t: Turn): number | null {
-  if (t.limits.cents === null) return null;
-  const { settled, reserved } = account(s, t);
-  return Math.max(0, t.limits.cents * MICROS_PER_CENT - (settled.micros ?? 0) - (reserved.micros ?? 0));
+  return t.limits.cents === null ? null : Math.max(0, t.limits.cents * MICROS_PER_CENT - amountUsed(s, t, "micros"));
 }
 
 /**
@@ -96,7 +90,6 @@ function moneyLeft(s: State, t: Turn): number | null {
 export function listOverdrawn(s: State): readonly Dimension[] {
   const t = s.turn;
   if (t === null) return [];
-  const { settled, reserved } = account(s, t);
   const most: Reservation = {
     iterations: t.limits.iterations,
     tokens: t.limits.tokens,
@@ -104,7 +97,7 @@ export function listOverdrawn(s: State): readonly Dimension[] {
     calls: t.limits.calls,
     ms: t.limits.turnMs + t.activeMs,
   };
-  return DIMENSIONS.filter((of) => (settled[of] ?? 0) + (reserved[of] ?? 0) > (most[of] ?? 0));
+  return DIMENSIONS.filter((of) => amountUsed(s, t, of) > (most[of] ?? 0));
 }
 
 // ── the model ──
@@ -124,8 +117,7 @@ export type Shortage = Readonly<{ ending: Extract<Ending, "out-of-tokens" | "out
 /** The longest reply, to a request of this many tokens, that cannot overshoot tokens or money; `short` when not even a short one fits. */
 export function roomFor(s: State, t: Turn, { tokens, most, prices = modelNow(s.agent, t).prices }: RequestSize): Room {
   const input = reservedInput(s.agent, t, tokens);
-  const { settled, reserved } = account(s, t);
-  const byTokens = t.limits.tokens - settled.tokens - reserved.tokens - input;
+  const byTokens = t.limits.tokens - amountUsed(s, t, "tokens") - input;
   const byMoney = affordable(s, t, input, prices);
   const output = Math.min(most, byTokens, byMoney);
   if (output >= Math.min(MIN_OUTPUT, most)) return { input, output, short: null };
@@ -157,23 +149,14 @@ function affordable(s: State, t: Turn, input: number, prices: Prices | null): nu
 
 /** A provider billed more than it was asked for, and more than there was. Nothing more is begun. */
 export function overBilled(s: State, t: Turn): Shortage | null {
-  const over = listOverdrawn(s);
-  if (over.includes("tokens"))
-    return {
-      ending: "out-of-tokens",
-      detail: `the provider reported more than was reserved: ${sum(s, t, "tokens")} of ${t.limits.tokens} tokens`,
-    };
-  if (over.includes("micros"))
-    return {
-      ending: "out-of-money",
-      detail: `the provider reported more than was reserved: ${inCents(sum(s, t, "micros"))} of ${t.limits.cents} cents`,
-    };
+  const tokens = amountUsed(s, t, "tokens");
+  if (tokens > t.limits.tokens)
+    return { ending: "out-of-tokens", detail: `the provider reported more than was reserved: ${tokens} of ${t.limits.tokens} tokens` };
+  const { cents } = t.limits;
+  const micros = cents === null ? 0 : amountUsed(s, t, "micros");
+  if (cents !== null && micros > cents * MICROS_PER_CENT)
+    return { ending: "out-of-money", detail: `the provider reported more than was reserved: ${inCents(micros)} of ${cents} cents` };
   return null;
-}
-
-function sum(s: State, t: Turn, of: Dimension): number {
-  const { settled, reserved } = account(s, t);
-  return (settled[of] ?? 0) + (reserved[of] ?? 0);
 }
 
 // ── tools ──
@@ -287,19 +270,19 @@ export const limitsWithin = (limits: Limits, a: Reservation): Limits => ({
 
 /** All that a turn used, with its sub-agents and open reservations. Its parent settles the allotment at this amount. */
 export function sumUsed(s: State, t: Turn): Reservation {
-  const { settled, reserved } = account(s, t);
-  return { ...plus(settled, reserved), micros: costOfTurn(s, t) };
+  const all = (of: Dimension): number => amountUsed(s, t, of);
+  return { iterations: all("iterations"), tokens: all("tokens"), micros: costOfTurn(s, t), calls: all("calls"), ms: all("ms") };
 }
 
 /** The cost of the turn, with open reservations at their maximum; null where a price is not known. */
 export function costOfTurn(s: State, t: Turn): number | null {
-  return t.unpriced ? null : sum(s, t, "micros");
+  return t.unpriced ? null : amountUsed(s, t, "micros");
 }
 
 /** Cents spent so far, as the gate sees them, rounded up; null where a price is not known. Reservations count: they may be spent already. */
 export function centsSpent(s: State, t: Turn | null): Readonly<{ turn: number; session: number }> | null {
   if (s.unpriced || t?.unpriced === true || (t === null && s.agent.prices === null)) return null;
-  const turn = t === null ? 0 : sum(s, t, "micros");
+  const turn = t === null ? 0 : amountUsed(s, t, "micros");
   const before = [...s.reserved.values()].reduce((n, held) => n + (held.turn === t?.number ? 0 : (held.amount.micros ?? 0)), s.micros);
   return { turn: inCents(turn), session: inCents(turn + before) };
 }

@@ -36,16 +36,17 @@ export class Waits {
   }
 
   /** Resolves with the next wake. `turnMs` is asked for once per turn: all of a turn's time counts, so its end does not move. */
-  async untilWoken(turnMs: () => number | null, retryMs: number | null): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
+  untilWoken(turnMs: () => number | null, retryMs: number | null): Promise<void> {
     const left = this.#turnAlarm.isSet() ? null : turnMs();
     if (left !== null) this.#turnAlarm.set(left);
     if (retryMs !== null) this.#retryAlarm.set(retryMs);
-    await woken;
-    this.#retryAlarm.clear();
-    this.#wake = () => {};
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = () => {};
+        this.#retryAlarm.clear();
+        resolve();
+      };
+    });
   }
 
   turnEnded(): void {

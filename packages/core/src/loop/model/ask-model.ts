@@ -3,9 +3,9 @@ import { checkReply, parseReply, wholeUsage } from "../../reason/parse.ts";
 import type { ModelReply, ModelRequest } from "../../reason/port.ts";
 import { prompter } from "../../reason/prompt.ts";
 import { withBelievableUsage } from "../../reason/usage.ts";
-import { computeCost, FaultError, type JournalEvent, maxCost, type Preview, type Prices, toUsage } from "../../vocab/index.ts";
+import { computeCost, FaultError, type JournalEvent, maxCost, onAbort, type Preview, type Prices, toUsage } from "../../vocab/index.ts";
 import { classifyModel, reportModel } from "../calls/breakers.ts";
-import { checkHold, consume, type EffectContext, type EffectResult } from "../effect-context.ts";
+import { checkHold, consume, type EffectContext } from "../effect-context.ts";
 import { requestTokens, roomForOutput } from "../limits/budgets.ts";
 import { type Asking, knowledgeFor, modelNow, type State, type Turn } from "../state.ts";
 import type { Plain, Ready } from "./before-model.ts";
@@ -83,15 +83,20 @@ export function askModel(c: EffectContext, t: Turn, ready: Ready | null): (() =>
       const reply = await askUnlessStopped(stop, request, (signal) => model.ask(request, preview, signal));
       const what = classifyModel(reply, stop.aborted);
       const asked = { iteration, attempt, purpose: "reply" } as const;
-      const result =
-        "error" in reply ? () => [failedEvent(c, t, reply, { ...asked, model: model.id })] : await toRepliedResult(c, reply, asked, prices);
+      const replied = "error" in reply ? null : repliedEvent(s, reply, asked, prices);
+      // middleware sees the reply first: the events of its changes come right before it
+      const before = replied === null || p.middleware.length === 0 ? [] : await onReply(p.middleware, sceneIn(c, iteration), replied);
       return () => {
         reportModel(p, model.id, `${s.session}/${action}`, { what, reason: "error" in reply ? reply.error : "" });
-        return result();
+        if ("error" in reply) return [failedEvent(c, t, reply, { ...asked, model: model.id })];
+        return replied === null ? [] : [...before, ...misreadEvents(reply, iteration), replied];
       };
     });
   };
 }
+
+const misreadEvents = ({ misread = null }: ModelReply, iteration: number): readonly JournalEvent[] =>
+  misread === null ? [] : [{ kind: "calls.misread", iteration, detail: misread }];
 
 /** With what is done about it: chosen when it lands, so that a wait counts from then. */
 export function failedEvent(
@@ -104,32 +109,28 @@ export function failedEvent(
   return { kind: "model.failed", ...asked, ...failed, dueAt };
 }
 
-/** The reply, once middleware has seen it: the events of its changes come right before it. */
-async function toRepliedResult(c: EffectContext, reply: ModelReply, asked: Asked, prices: Prices | null): Promise<EffectResult> {
-  const { middleware } = c.p;
-  const replied = repliedEvent(c.s, reply, asked, prices);
-  const before = middleware.length === 0 ? [] : await onReply(middleware, sceneIn(c, asked.iteration), replied);
-  const misread: readonly JournalEvent[] =
-    (reply.misread ?? null) === null ? [] : [{ kind: "calls.misread", iteration: asked.iteration, detail: reply.misread ?? "" }];
-  return () => [...before, ...misread, replied];
-}
-
 /** A model that does not listen to the signal is not waited for. */
-export async function askUnlessStopped(
+export function askUnlessStopped(
   signal: AbortSignal,
   request: ModelRequest,
   ask: (signal: AbortSignal) => Promise<ModelReply>,
 ): Promise<ModelReply | Failed> {
-  let onStop = () => {};
-  const stopped = new Promise<Failed>((resolve) => {
-    onStop = () => resolve(failedFor(`stopped: ${String(signal.reason)}`));
+  return new Promise((resolve) => {
+    const stopListening = onAbort(signal, () => resolve(failedFor(`stopped: ${String(signal.reason)}`)));
+    const replied = (reply: ModelReply | Failed): void => {
+      stopListening(); // a turn has many model calls: what they leave behind must not grow with it
+      resolve(reply);
+    };
+    void toReplied(request, () => ask(signal)).then(replied);
   });
-  if (signal.aborted) onStop();
-  signal.addEventListener("abort", onStop, { once: true });
-  const asked = Promise.resolve().then(() => ask(signal));
-  const reply = await Promise.race([asked.then((given) => toReply(given, request)).catch(failure), stopped]);
-  signal.removeEventListener("abort", onStop); // a turn has many model calls: what they leave behind must not grow with it
-  return reply;
+}
+
+async function toReplied(request: ModelRequest, ask: () => Promise<ModelReply>): Promise<ModelReply | Failed> {
+  try {
+    return toReply(await ask(), request);
+  } catch (error) {
+    return failure(error);
+  }
 }
 
 function toReply(given: unknown, request: ModelRequest): ModelReply | Failed {

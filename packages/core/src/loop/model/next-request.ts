@@ -1,6 +1,6 @@
 /** The moves of a turn around the model: what ends it between two replies, what its next request needs, and what an answer needs to be delivered. */
 import { toCanonicalJson } from "../../vocab/index.ts";
-import { account, overBilled, requestTokens, roomForOutput } from "../limits/budgets.ts";
+import { amountUsed, overBilled, requestTokens, roomForOutput } from "../limits/budgets.ts";
 import { toRecallId } from "../memory/recall.ts";
 import { learningsIn, toRememberId } from "../memory/remember.ts";
 import { type CompactBy, decideFirst, type EndMove, end, type Move, type TurnNow } from "../moves.ts";
@@ -68,8 +68,7 @@ function endsNow(s: State, t: Turn): EndMove | null {
   if (t.over && t.output === null) return end(t, "completed", null);
   if (t.refusedInARow >= t.limits.refusedInARow) return end(t, "denied", `${t.refusedInARow} replies in a row had every call refused`);
   if (isStuck(t)) return end(t, "failed", `${t.silent} replies in a row had neither an answer nor a call`);
-  const { settled, reserved } = account(s, t);
-  if (settled.iterations + reserved.iterations >= t.limits.iterations)
+  if (amountUsed(s, t, "iterations") >= t.limits.iterations)
     return end(t, "out-of-iterations", `${t.limits.iterations} model calls were made`);
   if (t.noModel) return end(t, "failed", t.modelError);
   return null;

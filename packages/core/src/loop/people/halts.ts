@@ -46,6 +46,7 @@ type Stopping = Readonly<{ record(event: JournalEvent): void; stopCalls(isStoppe
 
 /** A halt acts at once: on the whole turn, or on the calls of one tool. A turn that waits for a person is held, not ended; sub-agents obey for themselves. */
 export function obeyHalts(s: State, orders: Orders, { record, stopCalls }: Stopping): void {
+  if (orders.halts.size === 0) return;
   const halt = findHalt(s, orders);
   const isHeld = findHeldBack(s, orders).turn !== null;
   if (halt !== null && !isHeld && s.turn !== null && s.turn.halt === null)

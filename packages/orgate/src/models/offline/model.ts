@@ -23,62 +23,67 @@ import {
   type ReplyPart,
 } from "@orgate/core";
 import type { Clock } from "@orgate/core/loop";
+import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { writeAgentDraft } from "./author.ts";
 import { draftDefaultReply, type OfflineDraft } from "./default-reply.ts";
 import { asText, fillJson, findTemplateFlaw, valueAtPath } from "./template.ts";
 import { type OfflineResult, type OfflineTurn, parseResult, readTurnSoFar } from "./turn-so-far.ts";
 
-const regularExpression = z.string().refine(isPattern, "is no regular expression");
+const regularExpression = lazily(() => z.string().refine(isPattern, "is no regular expression"));
 
-const ruleSchema = z.strictObject({
-  when: z
-    .strictObject({
-      /** A regular expression on what the user said last, case ignored. Its groups are `{{1}}`, `{{name}}`. */
-      says: regularExpression.optional(),
-      /** A regular expression on the latest result. */
-      result: regularExpression.optional(),
-      /** Whether the latest result is an error or a refusal. */
-      failed: z.boolean().optional(),
-      /** Tools that were called in this turn, every one; and tools that were not. */
-      called: z.array(z.string()).optional(),
-      notCalled: z.array(z.string()).optional(),
-    })
-    .default({}),
-  think: z.string().optional(),
-  say: z
-    .string()
-    .superRefine((text, refused) => {
-      const flaw = findTemplateFlaw(text);
-      if (flaw !== null) refused.addIssue({ code: "custom", message: flaw });
-    })
-    .optional(),
-  /** The structured answer, said as JSON. */
-  answer: z.json().optional(),
-  calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
-});
+const ruleSchema = lazily(() =>
+  z.strictObject({
+    when: z
+      .strictObject({
+        /** A regular expression on what the user said last, case ignored. Its groups are `{{1}}`, `{{name}}`. */
+        says: regularExpression().optional(),
+        /** A regular expression on the latest result. */
+        result: regularExpression().optional(),
+        /** Whether the latest result is an error or a refusal. */
+        failed: z.boolean().optional(),
+        /** Tools that were called in this turn, every one; and tools that were not. */
+        called: z.array(z.string()).optional(),
+        notCalled: z.array(z.string()).optional(),
+      })
+      .default({}),
+    think: z.string().optional(),
+    say: z
+      .string()
+      .superRefine((text, refused) => {
+        const flaw = findTemplateFlaw(text);
+        if (flaw !== null) refused.addIssue({ code: "custom", message: flaw });
+      })
+      .optional(),
+    /** The structured answer, said as JSON. */
+    answer: z.json().optional(),
+    calls: z.array(z.strictObject({ tool: z.string(), args: z.record(z.string(), z.json()).default({}) })).default([]),
+  }),
+);
 
-const optionsSchema = z.strictObject({
-  rules: z
-    .array(
-      ruleSchema.refine(
-        ({ say, answer, calls }) => say !== undefined || answer !== undefined || calls.length > 0,
-        "says nothing and calls nothing",
-      ),
-    )
-    .default([]),
-  /** Whether it authors agents, policies and tools where no rule fits: for the shell's agent. */
-  author: z.boolean().default(false),
-  /** Between words, so that a demo can be watched. */
-  delayMs: z.int().min(0).max(10_000).default(0),
-  /** A file that gets a line for each request before it is answered: for drills that count requests where a killed process cannot lie. */
-  log: z.string().min(1).optional(),
-});
+const optionsSchema = lazily(() =>
+  z.strictObject({
+    rules: z
+      .array(
+        ruleSchema().refine(
+          ({ say, answer, calls }) => say !== undefined || answer !== undefined || calls.length > 0,
+          "says nothing and calls nothing",
+        ),
+      )
+      .default([]),
+    /** Whether it authors agents, policies and tools where no rule fits: for the shell's agent. */
+    author: z.boolean().default(false),
+    /** Between words, so that a demo can be watched. */
+    delayMs: z.int().min(0).max(10_000).default(0),
+    /** A file that gets a line for each request before it is answered: for drills that count requests where a killed process cannot lie. */
+    log: z.string().min(1).optional(),
+  }),
+);
 
 /** As an agent's `modelOptions` hold it. */
-export type OfflineOptions = z.input<typeof optionsSchema>;
-export type OfflineRule = z.input<typeof ruleSchema>;
-type Rule = z.output<typeof ruleSchema>;
+export type OfflineOptions = z.input<ReturnType<typeof optionsSchema>>;
+export type OfflineRule = z.input<ReturnType<typeof ruleSchema>>;
+type Rule = z.output<ReturnType<typeof ruleSchema>>;
 
 export function offlineModel(given: OfflineOptions & Readonly<{ name: string }>, clock: Clock): Model {
   const { name, ...options } = given;
@@ -86,7 +91,7 @@ export function offlineModel(given: OfflineOptions & Readonly<{ name: string }>,
 }
 
 function following(id: string, options: unknown, clock: Clock): Model {
-  const read = optionsSchema.safeParse(options);
+  const read = optionsSchema().safeParse(options);
   if (!read.success) throw new FaultError({ kind: "model-unknown", model: id, detail: `its options are wrong: ${issueText(read.error)}` });
   const { rules, delayMs, log } = read.data;
   const isAuthor = read.data.author || id === AUTHOR;

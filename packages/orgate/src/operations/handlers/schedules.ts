@@ -126,7 +126,7 @@ const need = ({ state, failures, last }: StandingSchedule): number =>
 const dueText = ({ nextAt }: Pick<ScheduleView, "nextAt">): string => String(nextAt ?? Number.MAX_SAFE_INTEGER).padStart(16, "0");
 
 function specFrom(written: object, owner: string, calendar: ReturnType<typeof openCalendar>): ScheduleSpec {
-  const read = projectScheduleSchema.safeParse(written);
+  const read = projectScheduleSchema().safeParse(written);
   if (read.success) return toScheduleSpec(read.data, owner, calendar);
   throw refusal(unreadable("the schedule", read.error));
 }

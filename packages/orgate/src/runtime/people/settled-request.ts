@@ -4,7 +4,7 @@
  */
 import { type ApprovalId, approvalId, type Entry, FaultError, isFault, type Journal, type SessionId, seq } from "@orgate/core";
 import { foldPendingApprovals, NO_PENDING_APPROVALS, type PendingApproval } from "@orgate/core/journal";
-import { buildSessionView, findSettledApproval, type SettledApproval } from "@orgate/protocol/view";
+import type { SettledApproval } from "@orgate/protocol/view";
 import { findNewestEntry } from "../delivery.ts";
 import { findSessionHalt, readHalts } from "./halted.ts";
 
@@ -68,6 +68,7 @@ async function settledBy(journal: Reads, asked: Entry, approval: ApprovalId, me:
   if (question === undefined) return null;
   if (question.resource === null && /^\d/.test(question.action)) return null; // its tool is not known: a policy about it must not be passed by
   const halt = await findSessionHalt({ journal, halts: await readHalts(journal), isHeld: false }, summary);
+  const { buildSessionView, findSettledApproval } = await import("@orgate/protocol/view"); // 27 files that a run without such a request does not need
   const settled = findSettledApproval(buildSessionView(session, entries), approval, me, halt);
   return settled === null ? null : { ...settled, approval, session, agent: question.agent, tool: question.tool };
 }

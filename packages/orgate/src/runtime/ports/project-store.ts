@@ -1,5 +1,4 @@
 /** Opens a project for writing: journal, keys, orders, breakers and knowledge behind one value. */
-import { uptime } from "node:os";
 import { join } from "node:path";
 import {
   type BoundedFolds,
@@ -20,7 +19,7 @@ import {
 import { createTrust } from "@orgate/core/journal";
 import { openKnowledge } from "../../knowledge/sqlite.ts";
 import { bindMethods } from "../../node/bind-methods.ts";
-import { nodeClock } from "../../node/clock.ts";
+import { createUptime, nodeClock } from "../../node/clock.ts";
 import { closeAll } from "../../node/close-all.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
 import { type IntentListener, listenForIntents } from "../../store/intent-socket.ts";
@@ -28,6 +27,7 @@ import { openStore, type Store } from "../../store/journal.ts";
 import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys } from "../../store/keyring.ts";
 import { PROOF_PORTS } from "../../store/open-read-only.ts";
 import { createSweptFolds } from "../swept-folds.ts";
+import { watchOrders } from "./order-watch.ts";
 import { type BreakerTable, withBreakerTable } from "./own-ports.ts";
 import { type OpenOwnStore, openOwnStore } from "./own-store.ts";
 
@@ -87,14 +87,14 @@ export async function openProjectStore(options: ProjectStoreOptions): Promise<Op
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const folds = createSweptFolds(store.journal, clock.elapsed);
     const self = { kind: "system", id: store.slot.writer } as const;
-    const breakers = openBreakers(store.journal, { now: clock.now, hash: sha256, self });
+    const breakers = withBreakerTable(openBreakers(store.journal, { now: clock.now, hash: sha256, self }), options.breakers);
     return {
       store,
       keys,
       keyring,
-      orders: ordersFor(store, clock),
-      breakers: withBreakerTable(breakers, options.breakers),
-      counts: openCounts(store.journal, clock.now, () => uptime() * 1_000),
+      orders: watchOrders({ orders: openOrders(store.journal, clock.now), breakers, inbox: store.inbox }),
+      breakers,
+      counts: openCounts(store.journal, clock.now, createUptime()),
       folds,
       knowledge,
       knowledgeStore,
@@ -131,20 +131,6 @@ function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
       known = null;
       isOver = true;
       await open?.close();
-    },
-  };
-}
-
-/** Orders of another process are seen by the same check that sees its intents. */
-function ordersFor({ journal, inbox }: Store, clock: Clock): OpenOrders {
-  const orders = openOrders(journal, clock.now);
-  return {
-    ...orders,
-    watch(changed) {
-      const stops = [orders.watch(changed), inbox.watchChanges(changed)];
-      return () => {
-        for (const stop of stops) stop();
-      };
     },
   };
 }

@@ -53,7 +53,7 @@ const decideFor: Gate["decideFor"] = (user, act) => {
 const nightly = (agent: string) => ({
   name: `nightly-${agent}`,
   from: "orgate.toml",
-  spec: toScheduleSpec(projectScheduleSchema.parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
+  spec: toScheduleSpec(projectScheduleSchema().parse({ agent, cron: "0 2 * * *", input: "look" }), "ann", openCalendar()),
 });
 
 beforeAll(async () => {
