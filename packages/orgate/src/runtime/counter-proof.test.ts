@@ -4,11 +4,9 @@ import { once as event } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { commitHash, parseSeen, type StoredCommit, sealText, seenText } from "@orgate/core/journal";
-import { millis, type WriterId } from "@orgate/core/vocab";
+import { millis } from "@orgate/core/vocab";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { ed25519, sha256 } from "../node/crypto.ts";
-import { openProjectKeys } from "../store/keyring.ts";
+import { editEntry, findEntries } from "../store/fixtures/tamper.ts";
 import type { Runtime } from "./api.ts";
 import { LIMITED, openCounted, wantAll } from "./fixtures/counted-sessions.ts";
 import { databaseIn } from "./fixtures/forging.ts";
@@ -50,20 +48,21 @@ const saved = (tables: readonly string[]): string => tables.map((name) => `CREAT
 const putBack = (tables: readonly string[]): string =>
   tables.map((name) => `DELETE FROM ${name}; INSERT INTO ${name} SELECT * FROM old_${name};`).join("");
 
-/** Six of ten were sent, by two processes at once; how things stood after the first three was saved. And three, by one process. */
+/** Six of ten were sent, by two processes at once; how things stood after the first three was saved. And three, that no policy counts. */
 let template: string;
-let small: string;
+let uncounted: string;
+const UNLIMITED = LIMITED.replace("when { context.calls.send.hour < 10 }", "");
 beforeAll(async () => {
-  [template, small] = [newFolder(), newFolder()];
+  [template, uncounted] = [newFolder(), newFolder()];
   const first = await openSender(template);
   await wantAll(first.runtime, 3);
-  tamper(template, saved([...TABLES, "commits"]));
+  tamper(template, saved([...TABLES, "seals"]));
   const second = await openSender(template);
   await wantAll(second.runtime, 2);
   await wantAll(first.runtime, 1);
   await first.close();
   await second.close();
-  const only = await openSender(small);
+  const only = await openSender(uncounted, "main", UNLIMITED);
   await wantAll(only.runtime, 3);
   await only.close();
 });
@@ -73,7 +72,7 @@ function copied(from = template): string {
   return folder;
 }
 
-const NEWEST = "(writer, number) IN (SELECT writer, max(number) FROM commits GROUP BY writer)";
+const NEWEST = "(writer, number) IN (SELECT writer, max(number) FROM seals GROUP BY writer)";
 const CHANGES = [
   ["rows deleted", "DELETE FROM counts"],
   ["one row deleted", "DELETE FROM counts WHERE (owner) IN (SELECT owner FROM counts LIMIT 1)"],
@@ -84,14 +83,14 @@ const CHANGES = [
   ["moved to another slot", "UPDATE counts SET slot = '99'"],
   ["rows put back", putBack(["counts"])],
   ["rows and sums put back", putBack(TABLES)],
-  ["everything but the commits emptied", TABLES.map((name) => `DELETE FROM ${name};`).join("")],
+  ["everything but the seals emptied", TABLES.map((name) => `DELETE FROM ${name};`).join("")],
   [
-    "everything emptied, and the commits say nothing",
-    `${TABLES.map((name) => `DELETE FROM ${name};`).join("")} UPDATE commits SET counts = ''`,
+    "everything emptied, and the seals say nothing",
+    `${TABLES.map((name) => `DELETE FROM ${name};`).join("")} UPDATE seals SET counts = ''`,
   ],
   [
-    "everything put back, with what the commits said",
-    `${putBack(TABLES)} UPDATE commits SET counts = ifnull((SELECT counts FROM old_commits AS o WHERE o.writer = commits.writer ORDER BY number DESC LIMIT 1), '') WHERE ${NEWEST}`,
+    "everything put back, with what the seals said",
+    `${putBack(TABLES)} UPDATE seals SET counts = ifnull((SELECT counts FROM old_seals AS o WHERE o.writer = seals.writer ORDER BY number DESC LIMIT 1), '') WHERE ${NEWEST}`,
   ],
   ["kept since another time", "UPDATE kept_counts SET since = since - 1"],
   ["not kept", "DELETE FROM kept_counts"],
@@ -109,7 +108,7 @@ test.each(CHANGES.flatMap(([how, sql]) => (["main", "worker"] as const).map((thr
     expect(alive.sent()).toBe(1);
     expect(results.some(({ status }) => status === "rejected")).toBe(true);
     expect(alive.runtime.place.store.alarms.standing().map(({ what }) => what)).toEqual([
-      expect.stringMatching(/`counts`|^commit \d+ of writer/),
+      expect.stringMatching(/`counts`|^seal \d+ of writer/),
     ]);
     const still = copied();
     tamper(still, sql);
@@ -127,7 +126,7 @@ test.each(CHANGES.flatMap(([how, sql]) => (["main", "worker"] as const).map((thr
 
 test("J-24 counters that were just made are believed by others before whoever made them has committed anything", async () => {
   const folder = newFolder();
-  const before = await openSender(folder, "main", LIMITED.replace("when { context.calls.send.hour < 10 }", ""));
+  const before = await openSender(folder, "main", UNLIMITED);
   await wantAll(before.runtime, 3);
   await before.runtime.place.store.journal.keepCounts(["calls:send"], millis(Date.now()));
   const other = await openSender(folder);
@@ -173,31 +172,8 @@ test("J-24 an erased session leaves counters that are believed", async () => {
   expect([sent(), next.sent(), next.runtime.place.store.alarms.standing()]).toEqual([2, 2, []]);
 });
 
-/** As it was before there were sums over counters: commits that do not speak of them, sealed by the same key. */
-function makeOld(folder: string): void {
-  const keys = openProjectKeys(join(journalOf(folder), "keys"), ed25519);
-  const db = databaseIn(journalOf(folder));
-  const commits = db.prepare("SELECT * FROM commits ORDER BY writer, number").all() as unknown as StoredCommit[];
-  const sign = keys.writer(commits[0]?.writer as WriterId).sign;
-  let previous = commits[0]?.previous;
-  for (const { hash: _, signature: __, ...c } of commits) {
-    const seen = seenText((parseSeen(c.seen) ?? []).filter(({ name }) => name !== "counts"));
-    const open = { ...c, seen, previous: previous ?? c.previous };
-    previous = commitHash(open, sha256);
-    db.prepare("UPDATE commits SET seen = ?, previous = ?, hash = ?, signature = ? WHERE writer = ? AND number = ?").run(
-      ...[seen, open.previous, previous, sign(sealText(previous)), c.writer, c.number],
-    );
-  }
-  db.exec(`ALTER TABLE commits DROP COLUMN counts; DROP TABLE count_slots; DROP TABLE counts;
-    CREATE TABLE counts (name TEXT NOT NULL, agent TEXT NOT NULL, value TEXT NOT NULL, bucket INTEGER NOT NULL, owner TEXT NOT NULL, n INTEGER NOT NULL,
-      PRIMARY KEY (name, agent, value, bucket, owner)) STRICT, WITHOUT ROWID;`);
-  db.close();
-}
-
-test("J-24 a journal whose counters have no sums yet gets them from its sealed entries, whatever its rows say", async () => {
-  const folder = copied(small);
-  makeOld(folder); // and its rows say nothing
-  const next = await openSender(folder);
+test("J-24 counters that nobody has kept so far are made from the sealed entries", async () => {
+  const next = await openSender(copied(uncounted));
   await wantAll(next.runtime, 20);
   expect(next.sent()).toBe(7);
   const { store } = next.runtime.place;
@@ -205,9 +181,14 @@ test("J-24 a journal whose counters have no sums yet gets them from its sealed e
 });
 
 test("J-24 what a counter is made from is proved: an entry that was changed is an alarm, and nothing is sent", async () => {
-  const folder = copied(small);
-  makeOld(folder);
-  tamper(folder, "UPDATE entries SET payload = json_set(payload, '$.start', 2) WHERE kind LIKE 'act.started%'");
+  const folder = copied(uncounted);
+  const db = databaseIn(journalOf(folder));
+  for (const { stream } of db.prepare("SELECT stream FROM streams").all())
+    for (const at of findEntries(db, String(stream), "act.started"))
+      editEntry(db, String(stream), at, (entry) => {
+        entry.payload = JSON.stringify({ ...JSON.parse(entry.payload), start: 2 });
+      });
+  db.close();
   const next = await openSender(folder);
   await Promise.allSettled(Array.from({ length: 12 }, () => wantAll(next.runtime, 1)));
   expect(next.sent()).toBe(0);

@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import {
   ACCESS,
   accessId,
@@ -28,9 +29,10 @@ import {
   tableGate,
   ZERO,
 } from "@orgate/core";
-import { certify } from "@orgate/core/journal";
+import { certify, payloadHash } from "@orgate/core/journal";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
+import { editEntry, findAppend, findEntries, type RawEntry, removeEntry } from "../store/fixtures/tamper.ts";
 import { createPerson, openPerson, type Person, signIntent } from "../store/keyring.ts";
 import type { Runtime } from "./api.ts";
 import { databaseIn, FORGED_SEALS, forge } from "./fixtures/forging.ts";
@@ -237,7 +239,7 @@ test.each(Object.keys(FORGERIES))(
       await alive.close();
       rmSync(join(directory, "alarms.jsonl"));
       const fresh = await errorOf(open().then((place) => place.store.journal.read(stream(), seq(0), 1_000).finally(place.close)));
-      expect(isFault(fresh, "entry-bad") || isFault(fresh, "commit-bad"), about).toBe(true);
+      expect(isFault(fresh, "entry-bad") || isFault(fresh, "seal-bad"), about).toBe(true);
     }
   },
   120_000,
@@ -346,8 +348,10 @@ test("J-19 what subscribers are fed with is proved: a forged entry is told as ba
 test("J-19 an entry that was taken out of the middle is missed by whoever is told of the ones after it", async () => {
   const { directory, runtime } = await copied();
   const db = databaseIn(directory);
-  const last = db.prepare("SELECT max(rowid) AS at FROM entries WHERE stream = ?").get(template.waiting);
-  db.prepare("DELETE FROM entries WHERE rowid = ?").run(Number(last?.at));
+  const last = db
+    .prepare("SELECT max(a.id) AS at FROM appends AS a JOIN streams AS s ON s.no = a.stream WHERE s.stream = ?")
+    .get(template.waiting);
+  db.prepare("DELETE FROM appends WHERE id = ?").run(Number(last?.at));
   db.close();
   await runtime.place.store.journal.tail(0, 1_000);
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(`position ${last?.at} of the journal`);
@@ -361,8 +365,7 @@ test("J-19 what an unknown outcome is about is read from the sealed decision: on
   const started = entries.find(({ event }) => event.kind === "act.started")?.event;
   if (started?.kind !== "act.started") throw new Error("nothing was started");
   const db = databaseIn(directory);
-  const sql = "UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = ? AND kind = 'gate.decided'";
-  db.prepare(sql).run(template.labelled);
+  feign(db);
   db.close();
   const event: JournalEvent = {
     ...{ kind: "act.ended", call: started.call, durationMs: 1, evidence: null },
@@ -376,33 +379,101 @@ test("J-19 what an unknown outcome is about is read from the sealed decision: on
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(template.labelled);
 });
 
-test("J-19 an entry that was altered in the database is an alarm for whoever reads it, and makes the project read-only", async () => {
-  const alter = (directory: string, sql: string): void => {
-    const db = databaseIn(directory);
-    db.exec(sql);
-    db.close();
+/** Makes the session's decisions say something else. */
+function feign(db: DatabaseSync): void {
+  for (const at of findEntries(db, template.labelled, "gate.decided"))
+    editEntry(db, template.labelled, at, (entry) => {
+      entry.payload = entry.payload.replaceAll("fetch", "feign");
+    });
+}
+const alter = (directory: string, change: (db: DatabaseSync) => unknown): void => {
+  const db = databaseIn(directory);
+  change(db);
+  db.close();
+};
+
+type Change = readonly [change: (db: DatabaseSync) => unknown, detail: string];
+const second =
+  (change: (entry: RawEntry) => void) =>
+  (db: DatabaseSync): unknown =>
+    editEntry(db, template.labelled, 2, change);
+const last =
+  (set: string) =>
+  (db: DatabaseSync): unknown => {
+    const at = "(SELECT max(a.id) FROM appends AS a JOIN streams AS s ON s.no = a.stream WHERE s.stream = ?)";
+    expect(db.prepare(`UPDATE appends SET ${set} WHERE id = ${at}`).run(template.labelled).changes).toBe(1);
   };
-  const CHANGES: readonly (readonly [string, string])[] = [
-    [
-      `UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = '${template.labelled}' AND kind = 'gate.decided'`,
-      "payload",
-    ],
-    [`UPDATE entries SET at = at + 1 WHERE stream = '${template.labelled}' AND seq = 2`, "header"],
-    [`UPDATE entries SET kind = 'note.kept' WHERE stream = '${template.labelled}' AND seq = 2`, "header"],
-    [`DELETE FROM entries WHERE stream = '${template.labelled}' AND seq = 2`, "it is missing"],
-    [`UPDATE streams SET seq = seq + 1 WHERE stream = '${template.labelled}'`, "it is missing"],
-  ];
-  for (const [sql, detail] of CHANGES) {
+const NOT_ITS_HASH = "its append does not match its hash";
+const NEEDS_SEAL = "no seal covers it, and such an entry is sealed as it is written";
+const CHANGES: Readonly<Record<string, Change>> = {
+  "another payload": [feign, "its hash does not match its payload"],
+  "another payload, with its hash": [
+    (db) => {
+      feign(db);
+      for (const at of findEntries(db, template.labelled, "gate.decided"))
+        editEntry(db, template.labelled, at, (entry) => {
+          entry.payloadHash = payloadHash(entry.salt, entry.payload, sha256);
+        });
+    },
+    NOT_ITS_HASH,
+  ],
+  "another salt": [second((entry) => void (entry.salt = entry.salt.replace(/^./, (c) => (c === "0" ? "1" : "0")))), "its hash does not match its payload"],
+  "another time": [second((entry) => void (entry.at = String(Number(entry.at) + 1))), NOT_ITS_HASH],
+  "another kind": [second((entry) => void (entry.kind = "note")), NOT_ITS_HASH],
+  "an entry taken out of its append": [(db) => removeEntry(db, template.labelled, 2), NOT_ITS_HASH],
+  "the entries of an append turned round": [
+    (db) => {
+      const { id, lines } = findAppend(db, template.labelled, 2);
+      expect(lines.length).toBeGreaterThan(1);
+      db.prepare("UPDATE appends SET body = ? WHERE id = ?").run(`${lines.toReversed().join("\n")}\n`, id);
+    },
+    NOT_ITS_HASH,
+  ],
+  "no line feed at the end": [last("body = rtrim(body, char(10))"), "it is missing"],
+  "nothing in it": [last("body = ''"), "it is missing"],
+  "an append taken out": [(db) => db.prepare("DELETE FROM appends WHERE id = ?").run(findAppend(db, template.labelled, 2).id), "it is missing"],
+  "an append taken out with its place": [
+    (db) => {
+      const { id } = findAppend(db, template.labelled, 2);
+      db.prepare("DELETE FROM appends WHERE id = ?").run(id);
+      db.prepare("DELETE FROM places WHERE id = ?").run(id);
+    },
+    "it is missing",
+  ],
+  "another hash": [last(`hash = '${"0".repeat(64)}'`), NOT_ITS_HASH],
+  "another first entry": [last("first = first + 1"), "it is missing"],
+  "more entries than it has": [last("count = count + 1"), "it is missing"],
+  "under another seal of its writer": [last("seal = 1"), "seal 1 of writer `w1` does not name it"],
+  "under a seal that is not there": [last("seal = 9999"), NEEDS_SEAL],
+  "under a seal that is not there, with another keyed hash": [last("seal = 9999, mac = ''"), "not from this project's own processes"],
+  "of another writer": [last("writer = 'w7'"), NEEDS_SEAL],
+  "its stream said to go on": [
+    (db) => db.prepare("UPDATE streams SET seq = seq + 1 WHERE stream = ?").run(template.labelled),
+    "it is missing",
+  ],
+  "its stream said to end in another entry": [
+    (db) => db.prepare(`UPDATE streams SET hash = '${"0".repeat(64)}' WHERE stream = ?`).run(template.labelled),
+    "it is not the entry that was written last",
+  ],
+};
+
+test.each(Object.keys(CHANGES))(
+  "J-19 what was altered in the database is an alarm for whoever reads it, and makes the project read-only: %s",
+  async (how) => {
+    const [change, detail] = CHANGES[how] as Change;
     const { directory, runtime } = await copied();
     const { store } = runtime.place;
-    alter(directory, sql);
-    await expect(store.journal.read(template.labelled, seq(0), 1_000), sql).rejects.toThrow(detail);
-    expect(store.alarms.standing(), sql).toEqual([expect.objectContaining({ what: expect.stringContaining(template.labelled) })]);
-    await expect(runtime.complete("clerk", "hello"), sql).rejects.toThrow("the project is read-only");
-    await expect(store.checkWritable(), sql).rejects.toThrow("read-only");
-  }
+    alter(directory, change);
+    await expect(store.journal.read(template.labelled, seq(0), 1_000)).rejects.toThrow(detail);
+    expect(store.alarms.standing()).toEqual([expect.objectContaining({ what: expect.stringContaining(template.labelled) })]);
+    await expect(runtime.complete("clerk", "hello")).rejects.toThrow("the project is read-only");
+    await expect(store.checkWritable()).rejects.toThrow("read-only");
+  },
+);
+
+test("J-19 whoever is told of an altered entry raises the alarm too", async () => {
   const { directory, runtime } = await copied();
-  alter(directory, CHANGES[0]?.[0] ?? "");
-  await runtime.place.store.journal.tail(0, 1_000); // whoever is told of it
+  alter(directory, feign);
+  await runtime.place.store.journal.tail(0, 1_000);
   expect(runtime.place.store.alarms.standing()[0]?.what).toContain(template.labelled);
 });

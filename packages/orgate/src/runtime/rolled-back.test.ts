@@ -6,9 +6,10 @@ import { defineAgent, defineTool, type Intent, type Row, type SessionId, tableGa
 import { FULL_EVERY } from "@orgate/core/journal";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
+import { findAppend, findEntries } from "../store/fixtures/tamper.ts";
 import { createPerson, openPerson, signIntent } from "../store/keyring.ts";
 import type { Runtime } from "./api.ts";
-import { databaseIn } from "./fixtures/forging.ts";
+import { databaseIn, dropLastAppend } from "./fixtures/forging.ts";
 import { NODE } from "./ports/outside.ts";
 import { createRuntime } from "./runtime.ts";
 
@@ -77,18 +78,14 @@ async function paidOnce() {
   return { ...office, folder, paid, session, answer };
 }
 
-/** All that is left ends with a genuine commit. */
+/** All that is left ends with an append that a genuine seal names. */
 function rollBack(directory: string, session: SessionId, answer: Intent): void {
   const db = databaseIn(directory);
-  const asked = db.prepare("SELECT seq, entry_hash, at FROM entries WHERE stream = ? AND kind = 'approval.asked'").get(session);
+  const [asked] = findEntries(db, session, "approval.asked");
   if (asked === undefined) throw new Error("nothing was asked");
-  db.prepare("DELETE FROM entries WHERE stream = ? AND seq > ?").run(session, Number(asked.seq));
-  db.prepare("UPDATE streams SET seq = ?, hash = ?, at = ? WHERE stream = ?").run(
-    Number(asked.seq),
-    String(asked.entry_hash),
-    Number(asked.at),
-    session,
-  );
+  const { first } = findAppend(db, session, asked);
+  const end = db.prepare("SELECT max(a.first) AS first FROM appends AS a JOIN streams AS s ON s.no = a.stream WHERE s.stream = ?");
+  while (Number(end.get(session)?.first) > first) dropLastAppend(db, session);
   db.prepare("UPDATE sessions SET state = 'waiting', summary = json_set(summary, '$.state', 'waiting') WHERE session = ?").run(session);
   db.prepare("UPDATE inbox SET taken = 0, intent = ? WHERE id = ?").run(JSON.stringify(answer), answer.id);
   db.close();
@@ -105,16 +102,16 @@ test("J-22 a session that goes back under a living process is refused with an al
   await expect(runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
 });
 
-test("J-22 a session that was cut back is missed when the journal is opened, also when its last commit is not among the newest few", async () => {
+test("J-22 a session that was cut back is missed when the journal is opened, also when its last seal is not among the newest few", async () => {
   const { runtime, directory, session, answer, paid, folder } = await paidOnce();
   for (let i = 0; i < FULL_EVERY; i += 1) await runtime.complete("clerk", "hello");
   const last = runtime.place.store.records;
-  expect([...last.commits(runtime.place.store.slot.writer)].length).toBeGreaterThan(2 * FULL_EVERY);
+  expect([...last.seals(runtime.place.store.slot.writer)].length).toBeGreaterThan(2 * FULL_EVERY);
   await runtime.close();
   runtimes.splice(0);
   rollBack(directory, session, answer);
   await expect(openOffice(folder, paid)).rejects.toThrow(
-    /entry \d+ of stream `s_\w+` is bad: it is missing: commit \d+ of writer `w1` names it/,
+    /entry \d+ of stream `s_\w+` is bad: it is missing: seal \d+ of writer `w1` names it/,
   );
   expect(paid).toHaveLength(1);
 });

@@ -25,6 +25,7 @@ import {
   type Fault,
   FaultError,
   isFault,
+  isSessionStream,
   millis,
   type Seq,
   type SessionId,
@@ -138,7 +139,8 @@ export class SqliteJournal {
 
   async close(): Promise<void> {
     while (this.#busy || this.#queue.length > 0) await yieldToEventLoop();
-    if (this.#stopped === null && (!this.#unsealed.isEmpty || !this.#isRecovered)) await this.seal();
+    // what cannot be sealed now is left to the next process under this name: this one must let go of the name in any case
+    if (this.#stopped === null && (!this.#unsealed.isEmpty || !this.#isRecovered)) await this.seal().catch(() => {});
     this.#stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
   }
 
@@ -194,8 +196,7 @@ export class SqliteJournal {
       const moves = sumMoves(parts.map((part) => part.moves));
       const seal = this.#isSealDue(parts, isForced && isLast) ? this.#makeSeal(parts, moves) : null;
       const lists = seal === null ? [] : [...this.#unlisted.values()].filter((s) => !ahead.has(s.session));
-      const touched =
-        seal === null ? [] : parts.flatMap((part) => (part.summary === null || part.append.beside?.listed ? [] : [part.summary]));
+      const touched = seal === null ? [] : summariesToTouch(parts);
       const appends = parts.map((part) => part.append);
       const flush = seal !== null || powerCut === "lose-nothing" || !parts.every((part) => part.isResultOnly);
       const batch = { appends, number: this.#last.number + 1, seal: seal?.stored ?? null, lists: [...lists, ...touched], flush, owner };
@@ -259,13 +260,16 @@ export class SqliteJournal {
   /** Seals what the process before this one, under the same name, had left unsealed when it died; each append is proved to be the project's own first. */
   async #recover(): Promise<void> {
     const { reader, writer, owner } = this.#parts;
-    for (const append of reader.unsealedBy(owner.writer)) {
+    const left = reader.unsealedBy(owner.writer);
+    this.#unsealed.clear(); // of a try that failed
+    for (const append of left) {
       reader.seals.proveAppend(append);
       this.#unsealed.add(reader.entriesOf(append), millis(Date.now()));
     }
     const seal = this.#makeSeal([], NO_MOVES, true);
-    const answer = writer.commit({ appends: [], number: seal.stored.number, seal: seal.stored, lists: [], flush: true, owner });
-    await answer;
+    const sessions = new Set(left.flatMap(({ stream }) => (isSessionStream(stream) ? [stream] : [])));
+    const lists = [...sessions].flatMap((session) => reader.session(session) ?? []);
+    await writer.commit({ appends: [], number: seal.stored.number, seal: seal.stored, lists, flush: true, owner });
     this.#noteWritten([], seal);
     this.#isRecovered = true;
   }
@@ -356,6 +360,13 @@ export class SqliteJournal {
       stop();
     };
   }
+}
+
+/** Rows of lists that an append has not written itself: one for each session, as its last append of the batch leaves it. */
+function summariesToTouch(parts: readonly SealedPart[]): readonly SessionSummary[] {
+  const newest = new Map<SessionId, SealedPart>();
+  for (const part of parts) if (part.summary !== null) newest.set(part.summary.session, part);
+  return [...newest.values()].flatMap(({ append, summary }) => (summary === null || append.beside?.listed ? [] : [summary]));
 }
 
 function orNull<T>(look: () => T): T | null {

@@ -230,7 +230,7 @@ test("J-15 a writer's key is replaced: its next process seals with the new one, 
   expect(next.keys.writer(W1).id).toBe(to);
   await next.keyring.enrol(); // nothing to do
   await next.keyring.certifyPerson("ana", createPerson(home, "ana", ed25519).key.publicKey);
-  expect([...next.records.commits(W1)].map((c) => c.key)).toEqual([from, from, to]);
+  expect([...next.records.seals(W1)].map((c) => c.key)).toEqual([from, from, to]);
   expect(isGood(next.records, next.keys.root().publicKey)).toBe(true);
 });
 

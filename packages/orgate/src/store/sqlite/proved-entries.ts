@@ -30,6 +30,8 @@ const NEAR = 20;
 
 export type Chunk = Readonly<{ entries: readonly Entry[]; end: boolean }>;
 
+type Found = Readonly<{ appends: readonly AppendRow[]; after: Seq; limit: number; previous: Digest }>;
+
 export class ProvedEntries {
   readonly #rows: JournalRows;
   readonly #seals: Seals;
@@ -57,9 +59,8 @@ export class ProvedEntries {
       this.#raiseMissing(name, seq(previous === null ? first.first - 1 : after + 1));
     }
     try {
-      const entries = this.#unseal(name, { appends, after, previous: previous ?? ("none" as Digest) });
-      const last = appends.at(-1);
-      const isEnd = appends.length < limit;
+      const { entries, last } = this.#unseal(name, { appends, after, limit, previous: previous ?? ("none" as Digest) });
+      const isEnd = appends.length < limit && last === appends.at(-1);
       // the index says how far the stream went at the least: what is missing at its end is named, never taken for its end
       const reached = last === undefined ? after : last.first + last.count - 1;
       if (isEnd && indexed !== null && reached < indexed.seq)
@@ -67,26 +68,24 @@ export class ProvedEntries {
       if (isEnd && last !== undefined && indexed !== null && reached === indexed.seq && last.hash !== indexed.hash)
         throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(reached), detail: "it is not the entry that was written last" });
       if (last !== undefined) this.#rows.safely(() => this.#seals.proveAppend(last)); // and so all that it is chained to
-      const wanted = entries.slice(0, limit);
-      return { entries: wanted, end: isEnd && wanted.at(-1)?.seq === entries.at(-1)?.seq };
+      return { entries, end: isEnd && (entries.at(-1)?.seq ?? reached) === reached };
     } catch (error) {
       if (isFault(error, "entry-bad")) this.#raiseIfAltered(error.fault);
       throw error;
     }
   }
 
-  #unseal(
-    name: StreamId,
-    { appends, after, previous }: Readonly<{ appends: readonly AppendRow[]; after: Seq; previous: Digest }>,
-  ): Entry[] {
+  /** At most `limit` entries after `after`, and the append that holds the last of them: what stands behind them is not looked at. */
+  #unseal(name: StreamId, { appends, after, limit, previous }: Found): Readonly<{ entries: Entry[]; last: AppendRow | undefined }> {
     const entries: Entry[] = [];
-    let before = previous;
+    let last: AppendRow | undefined;
     let due = appends[0]?.first ?? 1;
     for (const append of appends) {
+      if (entries.length === limit) break;
       if (append.first !== due) throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(due), detail: "it is missing" });
-      const stored = this.#rows.entriesOf(append, before);
-      const read = unsealAppend(append, stored, this.#rows.unsealing).slice(Math.max(0, after + 1 - append.first));
-      const skipped = append.count - read.length;
+      const skipped = Math.max(0, after + 1 - append.first);
+      const stored = this.#rows.entriesOf(append, last?.hash ?? previous);
+      const read = unsealAppend(append, stored, this.#rows.unsealing).slice(skipped, skipped + limit - entries.length);
       const bad = findBad(read);
       if (bad !== null)
         throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(append.first + skipped + bad.index), detail: bad.detail });
@@ -94,10 +93,10 @@ export class ProvedEntries {
         if (one.kind === "erased") throw new FaultError({ kind: "entry-erased", stream: name, seq: seq(append.first + skipped + i) });
         if (one.kind === "entry") entries.push(one.entry);
       }
-      before = append.hash;
+      last = append;
       due = append.first + append.count;
     }
-    return entries;
+    return { entries, last };
   }
 
   /** Nothing stands after this entry. A reader of a stream that gives authority has read it before: it must still be there. */

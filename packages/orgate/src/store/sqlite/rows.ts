@@ -31,6 +31,9 @@ export const CHUNK = 1_000;
 /** By the table's own order: no scan. */
 export const HELD_SQL =
   "SELECT s.stream, s.epoch, s.holder, s.incarnation, s.pid FROM json_each(?) AS asked JOIN streams AS s ON s.stream = asked.value WHERE s.holder IS NOT NULL";
+/** The next stream that holds an entry. Its row may say that it is empty: somebody only holds it, it was begun a moment ago, or the row was changed. */
+export const NEXT_STREAM_SQL = `SELECT stream FROM streams AS s WHERE stream > ? AND (seq > 0 OR EXISTS (SELECT 1 FROM places WHERE stream = s.no)
+  OR EXISTS (SELECT 1 FROM appends WHERE id > (SELECT id FROM indexed) AND stream = s.no)) ORDER BY stream LIMIT 1`;
 export const STREAMS_SQL = "SELECT stream, seq FROM streams WHERE stream >= ? AND stream < ? || char(1114111) AND seq > 0 ORDER BY stream";
 
 const APPEND = "a.id, a.count, a.first, a.writer, a.seal, a.hash, a.mac, a.body";
@@ -61,7 +64,7 @@ function prepare(db: DatabaseSync) {
     stream: db.prepare("SELECT seq, hash, epoch, holder, incarnation, pid FROM streams WHERE stream = ?"),
     numberOf: db.prepare("SELECT no FROM streams WHERE stream = ?"),
     streamsLike: db.prepare(STREAMS_SQL),
-    nextStream: db.prepare("SELECT stream FROM streams WHERE stream > ? AND seq > 0 ORDER BY stream LIMIT 1"),
+    nextStream: db.prepare(NEXT_STREAM_SQL),
     nextWriter: db.prepare("SELECT writer FROM seals WHERE writer > ? ORDER BY writer LIMIT 1"),
     seal: db.prepare("SELECT * FROM seals WHERE writer = ? AND number = ?"),
     sealsAfter: db.prepare("SELECT * FROM seals WHERE writer = ? AND number > ? ORDER BY number LIMIT ?"),

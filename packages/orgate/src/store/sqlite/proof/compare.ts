@@ -31,21 +31,15 @@ export function findWrongTables(db: DatabaseSync, records: Records): readonly st
   const erased = new Set<string>();
   const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), toCanonicalJson(value as Json));
   for (const stream of records.streams()) {
-    const { entries, isWhole, last } = readStream(records, stream, found.ends.get(stream) ?? null);
+    const { entries, isWhole, last } = readStream(records, stream, found.ends.get(stream) ?? 0);
     if (last !== null) put("streams", stream, last);
     for (const { event } of entries) if (event.kind === "grant.revoked") put("revoked", event.grant, true);
     if (!isSessionStream(stream)) continue;
     const listed = found.listedUpTo.get(stream);
-    if (isWhole)
-      listSession(
-        stream,
-        entries.filter((e) => isSettled(e.seq, listed)),
-        put,
-        found.untitled.has(stream),
-      );
+    if (isWhole) listSession(stream, entries.filter((e) => isSettled(e.seq, listed)), put);
     else erased.add(stream); // what it was opened under stays, and nothing else can be told of it
   }
-  for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT, null).entries).halts.keys()) put("halts", scope, true);
+  for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT, 0).entries).halts.keys()) put("halts", scope, true);
   const isErased = (name: string): boolean => [...erased].some((session) => name.startsWith(`row ${session}`));
   const names = new Set([...made.keys(), ...found.rows.keys()]);
   const wrong = [...names].filter(
@@ -58,11 +52,11 @@ const nameOf = (table: string, key: string): string => `row ${key} of table ${ta
 const isExternalOf = (name: string, externals: ReadonlyMap<string, string>, erased: ReadonlySet<string>): boolean =>
   erased.has(externals.get(name) ?? "");
 
-/** Entries after the point that a row of a running session has reached are not in it yet: they come with the next seal. */
+/** Entries after the point that a session's row has reached are not in it yet: they come with the next seal. */
 const isSettled = (at: number, listed: number | undefined): boolean => listed === undefined || at <= listed;
 
-/** `end`: how far the row of the stream goes; a running session may have gone on since. */
-function readStream(records: Records, stream: StreamId, end: number | null) {
+/** `end`: how far the stream is indexed; a running session may have gone on since. */
+function readStream(records: Records, stream: StreamId, end: number) {
   const entries: Entry[] = [];
   let isWhole = true;
   let last: Readonly<{ seq: number; hash: string }> | null = null;
@@ -70,7 +64,7 @@ function readStream(records: Records, stream: StreamId, end: number | null) {
     const [event] = decodeEvents(e.kind, e.payload, records);
     if (event === undefined) isWhole = false;
     else entries.push({ stream, seq: e.seq, at: e.at, event });
-    if (end === null || e.seq <= end || !isSessionStream(stream)) last = { seq: e.seq, hash: e.entryHash };
+    if (e.seq <= end) last = { seq: e.seq, hash: e.entryHash };
   }
   return { entries, isWhole, last };
 }
@@ -79,12 +73,11 @@ function listSession(
   session: SessionId,
   entries: readonly Entry[],
   put: (table: string, key: string, value: unknown) => void,
-  isUntitled: boolean,
 ): void {
   const line = entries.reduce<SessionSummary | null>(summariseSession, null);
   if (line === null) return;
   const waiting = foldPendingApprovals(NO_PENDING_APPROVALS, session, line.agent, entries);
-  put("sessions", session, { ...withPendingApprovals(line, waiting.size), ...(isUntitled ? { title: null } : {}) });
+  put("sessions", session, withPendingApprovals(line, waiting.size));
   for (const question of waiting.values()) put("questions", `${session}/${question.approval}`, question);
   for (const unknown of foldUnknowns(NO_OPEN_UNKNOWNS, session, entries, () => []).values())
     put("unknowns", `${session}/${unknown.call}`, unknown);
@@ -94,32 +87,34 @@ function listSession(
     for (const claim of listOpeningClaims(event)) put("externals", JSON.stringify(claim), session);
 }
 
-/** `untitled`: rows without a title, which an older version wrote. Nothing rests on a title, so a missing one is not an alarm. */
 type Found = Readonly<{
   rows: Rows;
   externals: ReadonlyMap<string, string>;
-  untitled: ReadonlySet<string>;
-  /** How far rows of streams and of running sessions go. */
+  /** How far the index goes, and so the rows of streams. */
   ends: ReadonlyMap<string, number>;
+  /** How far the row of a session goes: at the least to its last sealed entry. */
   listedUpTo: ReadonlyMap<string, number>;
 }>;
+
+const END = "SELECT s.stream, max(a.first + a.count - 1) AS seq FROM appends AS a JOIN streams AS s ON s.no = a.stream";
+const INDEXED_ENDS = `${END} WHERE a.id <= (SELECT id FROM indexed) GROUP BY a.stream`;
+const SEALED_ENDS = `${END} JOIN seals AS x ON x.writer = a.writer AND x.number = a.seal GROUP BY a.stream`;
 
 function rowsIn(db: DatabaseSync): Found {
   const rows: Rows = new Map();
   const externals = new Map<string, string>();
-  const untitled = new Set<string>();
   const ends = new Map<string, number>();
   const listedUpTo = new Map<string, number>();
   const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), toCanonicalJson(value as Json));
   const all = (sql: string) => db.prepare(sql).all();
   for (const r of all("SELECT stream, seq, hash FROM streams WHERE seq > 0")) {
     put("streams", String(r.stream), { seq: Number(r.seq), hash: String(r.hash) });
-    ends.set(String(r.stream), Number(r.seq));
   }
+  for (const r of all(INDEXED_ENDS)) ends.set(String(r.stream), Number(r.seq));
+  const sealed = new Map(all(SEALED_ENDS).map((r) => [String(r.stream), Number(r.seq)]));
   for (const r of all("SELECT session, state, agent, opened_at, summary FROM sessions")) {
     const summary = JSON.parse(String(r.summary)) as SessionSummary;
-    if (summary.state === "running" || summary.state === "waiting") listedUpTo.set(String(r.session), summary.seq);
-    if (summary.title === null) untitled.add(String(r.session));
+    listedUpTo.set(String(r.session), Math.max(summary.seq, sealed.get(String(r.session)) ?? 0));
     const isSame = summary.state === r.state && summary.agent === r.agent && summary.openedAt === r.opened_at;
     put("sessions", String(r.session), isSame ? summary : { ...summary, state: "differs from its own row" });
   }
@@ -138,7 +133,7 @@ function rowsIn(db: DatabaseSync): Found {
     put("externals", JSON.stringify(String(r.external)), r.session);
     externals.set(nameOf("externals", JSON.stringify(String(r.external))), String(r.session));
   }
-  return { rows, externals, untitled, ends, listedUpTo };
+  return { rows, externals, ends, listedUpTo };
 }
 
 /** Appends whose row names another seal than the first of its writer that covers it. */
