@@ -399,7 +399,7 @@ const second =
     editEntry(db, template.labelled, 2, change);
 const last =
   (set: string) =>
-  (db: DatabaseSync): unknown => {
+  (db: DatabaseSync): void => {
     const at = "(SELECT max(a.id) FROM appends AS a JOIN streams AS s ON s.no = a.stream WHERE s.stream = ?)";
     expect(db.prepare(`UPDATE appends SET ${set} WHERE id = ${at}`).run(template.labelled).changes).toBe(1);
   };
@@ -417,7 +417,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
     },
     NOT_ITS_HASH,
   ],
-  "another salt": [second((entry) => void (entry.salt = entry.salt.replace(/^./, (c) => (c === "0" ? "1" : "0")))), "its hash does not match its payload"],
+  "another salt": [
+    second((entry) => void (entry.salt = entry.salt.replace(/^./, (c) => (c === "0" ? "1" : "0")))),
+    "its hash does not match its payload",
+  ],
   "another time": [second((entry) => void (entry.at = String(Number(entry.at) + 1))), NOT_ITS_HASH],
   "another kind": [second((entry) => void (entry.kind = "note")), NOT_ITS_HASH],
   "an entry taken out of its append": [(db) => removeEntry(db, template.labelled, 2), NOT_ITS_HASH],
@@ -431,7 +434,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
   ],
   "no line feed at the end": [last("body = rtrim(body, char(10))"), "it is missing"],
   "nothing in it": [last("body = ''"), "it is missing"],
-  "an append taken out": [(db) => db.prepare("DELETE FROM appends WHERE id = ?").run(findAppend(db, template.labelled, 2).id), "it is missing"],
+  "an append taken out": [
+    (db) => db.prepare("DELETE FROM appends WHERE id = ?").run(findAppend(db, template.labelled, 2).id),
+    "it is missing",
+  ],
   "an append taken out with its place": [
     (db) => {
       const { id } = findAppend(db, template.labelled, 2);

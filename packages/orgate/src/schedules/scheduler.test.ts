@@ -35,8 +35,8 @@ test("Z-3 a firing is one commit: the schedule says so, the session is opened fo
     origin: { kind: "schedule", schedule: "nightly", dueAt: minute(1) },
   });
   expect(started?.event).toMatchObject({ kind: "turn.started", turn: 1, input: "look", by: { kind: "user", id: "ana" } });
-  const [commit] = [...(s.disk.commits.values() ?? [])].flat().filter(({ ranges }) => ranges.includes(session));
-  expect(commit?.ranges).toContain("schedule:nightly");
+  const [seal] = [...s.disk.seals.values()].flat().filter(({ wrote }) => wrote.includes(session));
+  expect(seal?.wrote).toContain("schedule:nightly"); // in one transaction
 });
 
 describe("two processes, one of them killed around any append", () => {

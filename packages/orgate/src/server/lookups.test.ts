@@ -70,7 +70,7 @@ test("O-9 an entry is shown as it is stored: its hash is that of what is shown, 
   expect(one.payloadHash).toBe(hash("orgate-payload-1", one.salt ?? "", one.payload ?? ""));
   expect(one.entryHash).toBe(hash("orgate-entry-1", one.previous, one.stream, one.seq, one.at, one.kind, one.payloadHash));
   expect(next.previous).toBe(one.entryHash);
-  expect(one.commit.signature).not.toBe("");
+  expect(one.seal?.signature).not.toBe("");
   const [entry] = await at.runtime.place.store.journal.read(session, seq(1), 1);
   expect(one.kind).toContain(entry?.event.kind);
   expect((await at.get(`/api/v1/sessions/${session}/entries/${9_999 as Seq}`)).status).toBe(404);

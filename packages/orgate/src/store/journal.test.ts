@@ -135,7 +135,9 @@ test("J-1 with the worker, what is asked for while a commit is being written is 
   const queued = [add(store, 2, 3), add(store, 3, 4), add(store, 4, 5)];
   lock.close();
   expect(await Promise.all([running, ...queued])).toEqual([2, 3, 4, 5]);
-  const sealed = [...store.records.seals(store.slot.writer)].map(({ wrote }) => parseMarks(wrote)?.map((mark) => `${mark.stream}#${mark.seq}`));
+  const sealed = [...store.records.seals(store.slot.writer)].map(({ wrote }) =>
+    parseMarks(wrote)?.map((mark) => `${mark.stream}#${mark.seq}`),
+  );
   expect(sealed).toEqual([["notes#1"], ["notes#2"], ["notes#3", "notes#4", "notes#5"]]); // each transaction that writes such a stream has its seal
 });
 
@@ -367,7 +369,11 @@ test("J-2 a database of another format, of another kind, or that is none is refu
   edit(foreign, (db) => db.exec("CREATE TABLE recipes (name TEXT)"));
   const text = folder();
   writeFileSync(join(text, "journal.db"), "this is not a database, and long enough to be taken for one ".repeat(20));
-  const details = [/format is 1, and this version reads format 2 only: move the folder away, or use the version that wrote it/, /not a journal/, /not a database/];
+  const details = [
+    /format is 1, and this version reads format 2 only: move the folder away, or use the version that wrote it/,
+    /not a journal/,
+    /not a database/,
+  ];
   for (const [i, directory] of [other, foreign, text].entries()) {
     for (const attempt of [() => openTestStore(directory), () => openReadStore({ directory })]) {
       const fault = await faultOf(attempt);

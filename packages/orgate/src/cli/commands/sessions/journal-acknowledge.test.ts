@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { HALT, policyId } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
-import { databaseIn, forge } from "../../../runtime/fixtures/forging.ts";
+import { databaseIn, dropLastAppend, forge } from "../../../runtime/fixtures/forging.ts";
 import { askingDesk, parked, waitingIn, withPeople } from "../fixtures/asking.ts";
 import { type Desk, expectRefusal } from "../fixtures/desk.ts";
 
@@ -27,7 +27,7 @@ test("J-18 J-20 at the command line: a forged lifting of a halt lifts nothing; t
   const refused = await run();
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    expect.stringMatching(/commit \d+ of writer `w1` is bad: its signature does not match/),
+    expect.stringMatching(/seal \d+ of writer `w1` is bad: its signature does not match/),
   ]);
   expect(refused.stderr).toContain("orgate journal verify");
   const doctor = await desk.orgate("doctor");
@@ -37,19 +37,18 @@ test("J-18 J-20 at the command line: a forged lifting of a halt lifts nothing; t
   expect((await desk.orgate("journal", "acknowledge", "--as", "ana")).stderr).toContain("--reason is missing");
 
   const db = databaseIn(desk.directory); // as from a copy
-  const { previous } = db.prepare("SELECT previous FROM entries WHERE stream = 'halt' AND seq = 2").get() as { previous: string };
-  db.exec("DELETE FROM commits WHERE (writer, number) IN (SELECT writer, number FROM entries WHERE stream = 'halt' AND seq = 2)");
-  db.exec("DELETE FROM entries WHERE stream = 'halt' AND seq = 2");
-  db.prepare("UPDATE streams SET seq = 1, hash = ? WHERE stream = 'halt'").run(previous);
+  const { writer, seal } = db.prepare("SELECT writer, seal FROM appends ORDER BY id DESC LIMIT 1").get() as {
+    writer: string;
+    seal: number;
+  };
+  db.prepare("DELETE FROM seals WHERE writer = ? AND number = ?").run(writer, seal);
+  dropLastAppend(db, HALT);
   db.exec("INSERT INTO halts VALUES ('all')");
   db.close();
   const still = await run();
   expect([still.code, still.stderr]).toEqual([1, expect.stringContaining("the project is read-only")]);
   const done = await desk.orgate("journal", "acknowledge", "--reason", "took the row out", "--as", "ana");
-  expect([done.code, done.stdout]).toEqual([
-    0,
-    expect.stringMatching(/acknowledged 1 alarm: work may go on\n {2}commit \d+ of writer `w1`/),
-  ]);
+  expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/acknowledged 1 alarm: work may go on\n {2}seal \d+ of writer `w1`/)]);
   expect((await run()).stdout).toContain("halted");
   expect((await desk.orgate("resume-work", "--reason", "mended", "--as", "ana")).code).toBe(0);
   expect((await run()).code).toBe(0);

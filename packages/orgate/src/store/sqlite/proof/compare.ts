@@ -36,7 +36,12 @@ export function findWrongTables(db: DatabaseSync, records: Records): readonly st
     for (const { event } of entries) if (event.kind === "grant.revoked") put("revoked", event.grant, true);
     if (!isSessionStream(stream)) continue;
     const listed = found.listedUpTo.get(stream);
-    if (isWhole) listSession(stream, entries.filter((e) => isSettled(e.seq, listed)), put);
+    if (isWhole)
+      listSession(
+        stream,
+        entries.filter((e) => isSettled(e.seq, listed)),
+        put,
+      );
     else erased.add(stream); // what it was opened under stays, and nothing else can be told of it
   }
   for (const scope of foldOrders(NO_ORDERS, readStream(records, HALT, 0).entries).halts.keys()) put("halts", scope, true);
@@ -69,11 +74,7 @@ function readStream(records: Records, stream: StreamId, end: number) {
   return { entries, isWhole, last };
 }
 
-function listSession(
-  session: SessionId,
-  entries: readonly Entry[],
-  put: (table: string, key: string, value: unknown) => void,
-): void {
+function listSession(session: SessionId, entries: readonly Entry[], put: (table: string, key: string, value: unknown) => void): void {
   const line = entries.reduce<SessionSummary | null>(summariseSession, null);
   if (line === null) return;
   const waiting = foldPendingApprovals(NO_PENDING_APPROVALS, session, line.agent, entries);
