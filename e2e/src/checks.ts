@@ -1,10 +1,10 @@
 /** Checks of a session after crashes, based on the counter's log and on the journal as another process reads it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
-import { readExport, verify } from "@orgate/core/journal";
+import { readExport, type Verification, verify } from "@orgate/core/journal";
 import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
+import { readRows } from "./stand/rows.ts";
 import { TOOLS } from "./stand/script.ts";
 import type { Line } from "./stand/wire.ts";
 
@@ -37,9 +37,38 @@ export const readEntries = (store: ReadStore, session: string): Promise<readonly
   store.journal.read(sessionId(session), seq(0), 100_000);
 
 /** Verifies the whole journal as an auditor would: stored form and root key. */
-export function verifyJournal(store: ReadStore, directory: string): readonly Violation[] {
-  const { problems } = verify({ records: store.records, root: rootOf(directory), ports, head: null, progress: () => {}, torn: null });
-  return problems.map((p) => `J-11 the journal does not verify: ${JSON.stringify(p)}`);
+export const verifyJournal = (store: ReadStore, directory: string): readonly Violation[] => problemsIn(prove(store, directory));
+
+const prove = ({ records }: ReadStore, directory: string): Verification =>
+  verify({ records, root: rootOf(directory), ports, head: null, progress: () => {}, torn: null });
+const problemsIn = ({ problems }: Verification): readonly Violation[] =>
+  problems.map((p) => `J-11 the journal does not verify: ${JSON.stringify(p)}`);
+
+/** The journal verifies, and says so many entries are unsealed and so many seals recovered what a dead process had left. */
+export function verifyTail(directory: string, expected: Readonly<{ unsealed: number; recovered: number }>): Promise<readonly Violation[]> {
+  return withOpenProject(directory, async (store) => {
+    const proof = prove(store, directory);
+    const { unsealed, recovered } = proof.counts;
+    return [
+      ...problemsIn(proof),
+      ...(unsealed === expected.unsealed ? [] : [`J-31 ${unsealed} entries are unsealed, not ${expected.unsealed}`]),
+      ...(recovered === expected.recovered ? [] : [`J-31 ${recovered} seals are marked as recovered, not ${expected.recovered}`]),
+    ];
+  });
+}
+
+/** After everybody has ended or was resumed, a seal covers every entry. */
+export function verifySealed(store: ReadStore, directory: string): readonly Violation[] {
+  const proof = prove(store, directory);
+  const { unsealed } = proof.counts;
+  return [...problemsIn(proof), ...(unsealed === 0 ? [] : [`J-31 ${unsealed} entries are still unsealed`])];
+}
+
+/** How many entries a process that died there had written since its last seal, by what it said. */
+export function countTail(lines: readonly Line[]): number {
+  const durable = lines.filter((l) => l.kind === "mark" && l.step === "committed");
+  const sealed = durable.findLastIndex((l) => l.kind === "mark" && l.seal !== null);
+  return durable.slice(sealed + 1).reduce((n, l) => n + (l.kind === "mark" ? l.written.length : 0), 0);
 }
 const ports = { hash: sha256, checkSignature, nameKey };
 const rootOf = (directory: string): string => ed25519.read(readFileSync(join(directory, "keys", "root.key"), "utf8"))?.publicKey ?? "";
@@ -96,10 +125,10 @@ export function checkCompleted(entries: readonly Entry[]): readonly Violation[] 
   return [`L-4 the turn ended ${JSON.stringify(last ?? null)}`];
 }
 
-/** Each approval request is answered once and used once, in the very commit that starts its call. */
+/** Each approval request is answered once and used once, in the very append that starts its call. */
 export function checkAnswers(directory: string, session: string, entries: readonly Entry[]): readonly Violation[] {
   const found: Violation[] = [];
-  const commits = commitsOf(directory, session);
+  const appends = appendsOf(directory, session);
   for (const { approval } of of(entries, "approval.asked")) {
     const answers = of(entries, "approval.answered").filter((e) => e.approval === approval).length;
     const uses = of(entries, "approval.consumed").filter((e) => e.approval === approval).length;
@@ -112,20 +141,13 @@ export function checkAnswers(directory: string, session: string, entries: readon
     );
   for (const { seq: at, event: e } of entries) {
     if (e.kind !== "act.started" || e.start > 1 || !leaveOf(e.call)) continue;
-    const beside = entries.filter((o) => commits.get(o.seq) === commits.get(at)).map((o) => o.event);
+    const beside = entries.filter((o) => appends.get(o.seq) === appends.get(at)).map((o) => o.event);
     const uses = beside.filter((o) => (o.kind === "approval.consumed" || o.kind === "grant.used") && String(o.action) === String(e.call));
-    if (uses.length !== 1) found.push(`Q-3 call ${e.call} was started in a commit that uses ${uses.length} answers`);
+    if (uses.length !== 1) found.push(`Q-3 call ${e.call} was started in an append that uses ${uses.length} answers`);
   }
   return found;
 }
 
-/** The commit of each entry of a stream. */
-function commitsOf(directory: string, stream: string): ReadonlyMap<number, string> {
-  const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true, timeout: 30_000 });
-  try {
-    const rows = db.prepare("SELECT seq, writer, number FROM entries WHERE stream = ?").all(stream);
-    return new Map(rows.map((row) => [Number(row.seq), `${row.writer} ${row.number}`]));
-  } finally {
-    db.close();
-  }
-}
+/** The append of each entry of a stream: written as one. */
+const appendsOf = (directory: string, stream: string): ReadonlyMap<number, number> =>
+  new Map(readRows(directory, stream).map(({ seq: at, append }) => [at, append]));

@@ -21,11 +21,13 @@ import { killPoints } from "./suites/kill-points.ts";
 import { neighbours } from "./suites/neighbours.ts";
 import { parkedSessions } from "./suites/parked.ts";
 import { randomKills } from "./suites/random-kills.ts";
+import { seals } from "./suites/seals.ts";
 import { served } from "./suites/served.ts";
 import { stopped } from "./suites/stopped-holder.ts";
 
 const SUITES: readonly Suite[] = [
   killPoints,
+  seals,
   randomKills,
   brokenBuilds,
   stopped,
@@ -44,7 +46,7 @@ const SUITES: readonly Suite[] = [
 ];
 
 /** These keep both cores busy by themselves; the others mostly wait, one process at a time. */
-const BUSY: ReadonlySet<Suite> = new Set([killPoints, randomKills, brokenBuilds, answerCrashes]);
+const BUSY: ReadonlySet<Suite> = new Set([killPoints, seals, randomKills, brokenBuilds, answerCrashes]);
 
 const { values } = parseArgs({
   options: { long: { type: "boolean", default: false }, seed: { type: "string" }, only: { type: "string", default: "" } },

@@ -3,9 +3,8 @@
  * the journal at the moment of each effect, and answers when it is time to.
  */
 import { createServer, type Socket } from "node:net";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { type Random, seeded } from "../seeded.ts";
+import { readRows } from "./rows.ts";
 import { decode, encode, lines, type Noted, type Order, type Orders, type Report, type Said } from "./wire.ts";
 
 type Effect = Extract<Said, { kind: "effect" }>;
@@ -17,19 +16,9 @@ const guests = new Map<string, { answerHeld(what: string): void }>();
 
 const report = (r: Report): void => void process.send?.(r);
 
-/** Without the version that is stored with it. */
-const kindOf = (stored: unknown): string => String(stored).split("@")[0] ?? "";
-
-/** The durable entries, whatever the victim believes. The database is closed again: an open connection would spare the next process the recovery of the WAL. */
-function payloads(directory: string, session: string): readonly Readonly<Record<string, unknown>>[] {
-  const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true, timeout: 30_000 });
-  try {
-    const rows = db.prepare("SELECT kind, payload FROM entries WHERE stream = ? ORDER BY seq").all(session);
-    return rows.map((row) => ({ ...decode<Record<string, unknown>>(String(row.payload)), kind: kindOf(row.kind) }));
-  } finally {
-    db.close();
-  }
-}
+/** The durable entries, whatever the victim believes. */
+const payloads = (directory: string, session: string): readonly Readonly<Record<string, unknown>>[] =>
+  readRows(directory, session).map(({ kind, payload }) => ({ ...decode<Record<string, unknown>>(payload), kind }));
 
 /** The latest decision on the call is `allow`, and this very start of it is on record under the same digest. */
 function isDurable(directory: string, { session, key, call, start }: Effect): boolean {

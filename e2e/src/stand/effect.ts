@@ -9,13 +9,13 @@ const STAY_MS = { enter: 22, got: 22 } as const;
 export async function effect(tool: string, n: number, { session, key, start, signal }: ToolContext): Promise<string> {
   const call = key.slice(key.indexOf("/") + 1);
   const at = `call ${call}#${start}`;
-  point({ kind: "mark", point: `${at} enter`, step: "enter", written: [] });
+  point({ kind: "mark", point: `${at} enter`, step: "enter", written: [], seal: null });
   await stay(STAY_MS.enter);
   const id = request();
   const answer = answerTo(id, signal);
   point({ kind: "effect", point: `${at} sent`, request: id, session, key, call, tool, n, start });
   await answer;
-  point({ kind: "mark", point: `${at} got`, step: "got", written: [] });
+  point({ kind: "mark", point: `${at} got`, step: "got", written: [], seal: null });
   await stay(STAY_MS.got);
   return resultOf(tool, n);
 }

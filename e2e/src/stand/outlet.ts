@@ -5,7 +5,7 @@
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { seeded } from "../seeded.ts";
-import { decode, encode, lines, type Orders, type Reply, type Said, type Stop } from "./wire.ts";
+import { decode, encode, isSealAlone, lines, type Orders, type Reply, type Said, type Stop } from "./wire.ts";
 
 const LINE = 3;
 export const orders = decode<Orders>(process.env.ORGATE_E2E ?? "null");
@@ -24,10 +24,12 @@ export function tell(said: Said): void {
 }
 
 let passed = 0;
+const met = new Set<string>();
 /** Reports where the process is. At the point where it should freeze, only a kill ends it. */
 export function point(said: Extract<Said, { point: string }>): void {
   tell(said);
   passed += 1;
+  met.add(said.point);
   const { stop } = orders;
   if (stop === null || !isHere(stop, said)) return;
   tell({ kind: "reached", point: said.point });
@@ -42,6 +44,8 @@ function isHere(stop: Stop, said: Extract<Said, { point: string }>): boolean {
       return stop.nth === passed;
     case "writes":
       return said.kind === "mark" && said.step === stop.step && said.written.some(({ kind }) => kind === stop.event);
+    case "seals":
+      return said.kind === "mark" && said.step === stop.step && isSealAlone(said) && (stop.after === null || met.has(stop.after));
   }
 }
 

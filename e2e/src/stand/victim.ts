@@ -53,12 +53,12 @@ const model: Model = {
     const session = current;
     const iteration = messages.filter((m) => m.role === "assistant").length + 1;
     const at = `model ${iteration}#${attempt}`;
-    point({ kind: "mark", point: `${at} enter`, step: "enter", written: [] });
+    point({ kind: "mark", point: `${at} enter`, step: "enter", written: [], seal: null });
     const id = request();
     const answer = answerTo(id, signal);
     point({ kind: "model", point: `${at} sent`, request: id, session, iteration, attempt });
     await answer;
-    point({ kind: "mark", point: `${at} got`, step: "got", written: [] });
+    point({ kind: "mark", point: `${at} got`, step: "got", written: [], seal: null });
     const step = SCRIPT[iteration - 1];
     const usage = { input: 3, output: 2 };
     const reply = { usage, model: "counted/script", meta: null };

@@ -9,9 +9,15 @@ export type Job =
   | Readonly<{ kind: "resume"; session: string }>
   | Readonly<{ kind: "wish"; session: string; wish: IntentBody }>;
 
-/** Where a process freezes until it is killed: at a point by its name, at its nth, or where it first writes such an event. */
+/**
+ * Where a process freezes until it is killed: at a point by its name, at its nth, where it first writes such an event, or where it first writes a seal and
+ * nothing else after it has passed a point (null: after its start).
+ */
 export type Stop = Readonly<
-  { kind: "at"; point: string } | { kind: "nth"; nth: number } | { kind: "writes"; event: string; step: "commit" | "committed" }
+  | { kind: "at"; point: string }
+  | { kind: "nth"; nth: number }
+  | { kind: "writes"; event: string; step: "commit" | "committed" }
+  | { kind: "seals"; after: string | null; step: "commit" | "committed" }
 >;
 
 export type Orders = Readonly<{
@@ -51,6 +57,8 @@ export type Query = Readonly<{ sql: string; times: number; rows: number }>;
 
 /** One entry of a commit, as it was handed to SQLite. */
 export type Written = Readonly<{ stream: string; seq: number; kind: string; call: string | null }>;
+/** The seal of a commit. */
+export type WrittenSeal = Readonly<{ writer: string; number: number; recovered: boolean }>;
 
 /** A line of a victim. Written synchronously, so that it stands in the order of what the victim did. */
 export type Said =
@@ -58,7 +66,13 @@ export type Said =
   | Readonly<{ kind: "guest"; orders: Orders }>
   | Readonly<{ kind: "hello"; pid: number }>
   | Readonly<{ kind: "begins"; job: Job["kind"] }>
-  | Readonly<{ kind: "mark"; point: string; step: "begin" | "commit" | "committed" | "enter" | "got"; written: readonly Written[] }>
+  | Readonly<{
+      kind: "mark";
+      point: string;
+      step: "begin" | "commit" | "committed" | "enter" | "got";
+      written: readonly Written[];
+      seal: WrittenSeal | null;
+    }>
   | Readonly<{
       kind: "effect";
       point: string;
@@ -79,6 +93,9 @@ export type Said =
   | Readonly<{ kind: "model"; point: string; request: number; session: string; iteration: number; attempt: number }>
   | Readonly<{ kind: "reached"; point: string }>
   | Readonly<{ kind: "did"; job: Job["kind"]; outcome: Did }>;
+
+/** A transaction that writes a seal over earlier appends, and no entry. */
+export const isSealAlone = (mark: Extract<Said, { kind: "mark" }>): boolean => mark.seal !== null && mark.written.length === 0;
 
 export type Did =
   | Readonly<{ kind: "result"; session: string; state: "ended" | "waiting"; ending: string | null; output: string | null }>

@@ -2,13 +2,17 @@
 import { isEffect, readEntries, type Violation, withOpenProject } from "../checks.ts";
 import { APPROVER, approveArgs, type Desk, makeDesk, type OpenQuestion, parked, runArgs, standingOf } from "../stand/desk.ts";
 import type { Stand } from "../stand/stand.ts";
-import type { Broken, Line } from "../stand/wire.ts";
+import { type Broken, isSealAlone, type Line } from "../stand/wire.ts";
 import { inLanes, type Suite } from "../suite.ts";
 import { approve, deskFindings, ended, holding, onlyOne, resume } from "./answers.ts";
 import { killed } from "./kill-points.ts";
 
 type Point = Extract<Line, { kind: "mark" | "effect" }>;
-const pointsIn = (lines: readonly Line[]): readonly Point[] => lines.filter((l): l is Point => l.kind === "mark" || l.kind === "effect");
+/** Each once; without seals that come by themselves, which are no part of every run. */
+const pointsIn = (lines: readonly Line[]): readonly Point[] =>
+  lines
+    .filter((l): l is Point => (l.kind === "mark" && !isSealAlone(l)) || l.kind === "effect")
+    .filter((l, i, all) => all.findIndex(({ point }) => point === l.point) === i);
 const writes = (line: Line, kind: string): boolean => line.kind === "mark" && line.written.some((e) => e.kind === kind);
 
 /** Approves every request until the turn has ended. A lost call makes similar calls ask. */

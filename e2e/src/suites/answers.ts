@@ -15,7 +15,7 @@ import {
 import { HURRY_MS } from "../stand/desk-policies.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
-import type { Line } from "../stand/wire.ts";
+import { isSealAlone, type Line } from "../stand/wire.ts";
 import type { Suite } from "../suite.ts";
 import { killed } from "./kill-points.ts";
 
@@ -219,7 +219,7 @@ export const answers: Suite = {
   async run({ stand, judge }) {
     const desk = await makeDesk(stand);
     const reference = await ended(await desk.copy().cli(runArgs("one")), 3);
-    const points = reference.lines.flatMap((l) => (l.kind === "mark" ? [l] : []));
+    const points = reference.lines.flatMap((l) => (l.kind === "mark" && !isSealAlone(l) ? [l] : []));
     const asking = points.filter(asksIn).map((m) => m.point);
     const last = points.at(-1)?.point ?? "";
     for (const point of [...asking, last])

@@ -46,7 +46,7 @@ const ANSWERING: readonly Answering[] = [
   {
     broken: "uses-up-nothing",
     put: async (stand) => otherWayRound((await makeDesk(stand)).copy("uses-up-nothing")),
-    finds: /^Q-3 call .* was started in a commit that uses 0 answers/,
+    finds: /^Q-3 call .* was started in an append that uses 0 answers/,
   },
   {
     broken: "expires-by-reading",

@@ -1,11 +1,10 @@
 /** The kill switch: several busy processes are halted, and nothing starts after the commit of the halt. */
 
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
 import { type Desk, makeDesk, runArgs } from "../stand/desk.ts";
+import { type RawEntry, readRows } from "../stand/rows.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
 import type { Broken, Line } from "../stand/wire.ts";
@@ -17,21 +16,11 @@ const MILLS = [7, 7, 6] as const;
 const SESSIONS = MILLS.reduce((sum: number, n) => sum + n, 0);
 const BEGINNINGS = ["act.started", "model.asked"];
 
-type Row = Readonly<{ place: number; stream: string; kind: string }>;
-
 /** In the order in which they were committed: SQLite has one writer at a time, and numbers the rows as they come. */
-function rowsOf(desk: Desk): readonly Row[] {
-  const db = new DatabaseSync(join(desk.directory, "journal.db"), { readOnly: true, timeout: 30_000 });
-  try {
-    const rows = db.prepare("SELECT rowid AS place, stream, kind FROM entries ORDER BY rowid").all();
-    return rows.map((row) => ({ place: Number(row.place), stream: String(row.stream), kind: String(row.kind).split("@")[0] ?? "" })); // without its version
-  } finally {
-    db.close();
-  }
-}
+const rowsOf = (desk: Desk): readonly RawEntry[] => readRows(desk.directory);
 
 /** Everything that started between the commit of the halt and the commit that lifts it. */
-function begunWhileHalted(rows: readonly Row[]): readonly Row[] {
+function begunWhileHalted(rows: readonly RawEntry[]): readonly RawEntry[] {
   const from = rows.findIndex((r) => r.kind === "work.halted");
   if (from < 0) throw new Error("nothing was halted");
   const to = rows.findIndex((r) => r.kind === "work.resumed");
@@ -80,7 +69,7 @@ const order = (desk: Desk, what: "halt" | "resume-work", reason: string): Promis
 type Halted = Readonly<{
   desk: Desk;
   mills: readonly Victim[];
-  begun: readonly Row[];
+  begun: readonly RawEntry[];
   groups: ReadonlySet<number>;
   alive: readonly number[];
 }>;

@@ -1,8 +1,17 @@
 /** Every transaction, call and model call of the run, killed at each of its points; then the same with the process that resumes killed as well. */
-import { checkCompleted, checkSession, readEntries, type Violation, verifyJournal, withOpenProject } from "../checks.ts";
+import {
+  checkCompleted,
+  checkSession,
+  countTail,
+  readEntries,
+  type Violation,
+  verifySealed,
+  verifyTail,
+  withOpenProject,
+} from "../checks.ts";
 import { seeded } from "../seeded.ts";
 import type { Stand, Victim } from "../stand/stand.ts";
-import type { Broken, Line, Stop } from "../stand/wire.ts";
+import { type Broken, isSealAlone, type Line, type Stop } from "../stand/wire.ts";
 import { type Bench, inLanes, type Suite } from "../suite.ts";
 import { count, type Histogram, lastOf, shown, WINDOWS, windowOf } from "../windows.ts";
 
@@ -21,8 +30,10 @@ export async function runUndisturbed(stand: Stand, directory: string): Promise<r
   return calm.lines;
 }
 
+/** Without seals that come by themselves: they are no part of every run (`seals.ts` has them). */
 export function pointsOf(lines: readonly Line[]): readonly KillPoint[] {
-  const frozen = lines.filter(isPoint).map(({ point }): KillPoint => ({ kind: "frozen", point }));
+  const names = lines.filter(isPoint).filter((line) => line.kind !== "mark" || !isSealAlone(line));
+  const frozen = [...new Set(names.map(({ point }) => point))].map((point): KillPoint => ({ kind: "frozen", point }));
   const held = lines.flatMap((line): KillPoint[] => {
     if (line.kind !== "effect") return [];
     const [iteration, place] = line.call.split(".");
@@ -78,7 +89,7 @@ const committedIn = (lines: readonly Line[]): ReadonlySet<string> =>
 /** Everything that must hold of a project in which processes with these lines ran. */
 export function findings(directory: string, lines: readonly Line[]): Promise<readonly Violation[]> {
   return withOpenProject(directory, async (store) => {
-    const found: Violation[] = [...verifyJournal(store, directory)];
+    const found: Violation[] = [...verifySealed(store, directory)];
     for (const line of lines)
       if (line.kind === "did" && line.outcome.kind === "fault")
         found.push(`L-7 ${line.victim} could not go on: ${JSON.stringify(line.outcome.fault)}`);
@@ -96,19 +107,28 @@ async function everyPoint({ stand, say, judge }: Bench): Promise<void> {
   const reference = await runUndisturbed(stand, stand.project());
   const points = pointsOf(reference);
   const histogram: Histogram = new Map();
+  let tails = 0;
   await inLanes(points, (at) =>
-    judge(`L-7 killed at ${pointName(at)}: nothing twice, nothing unallowed, nothing lost, one ending`, async () => {
-      const directory = stand.project();
-      const victim = await killAt(stand, directory, at);
-      count(histogram, at.kind === "held" ? "inside effect" : windowOf(lastOf(victim.lines)));
-      const fresh = await resumeAll(stand, directory);
-      return findings(directory, [...victim.lines, ...fresh.lines]);
-    }),
+    judge(
+      `L-7 J-31 killed at ${pointName(at)}: nothing twice, nothing unallowed, nothing lost, one ending, the tail counted and sealed`,
+      async () => {
+        const directory = stand.project();
+        const victim = await killAt(stand, directory, at);
+        count(histogram, at.kind === "held" ? "inside effect" : windowOf(lastOf(victim.lines)));
+        const left = countTail(victim.lines);
+        const before = await verifyTail(directory, { unsealed: left, recovered: 0 });
+        if (left > 0) tails += 1;
+        const fresh = await resumeAll(stand, directory);
+        const after = await verifyTail(directory, { unsealed: 0, recovered: left > 0 ? 1 : 0 });
+        return [...before, ...after, ...(await findings(directory, [...victim.lines, ...fresh.lines]))];
+      },
+    ),
   );
   const events = reference.flatMap((l) =>
     l.kind === "mark" && l.step === "committed" ? l.written.filter((e) => e.stream.startsWith("s_")) : [],
   );
-  say(`${points.length} points around ${events.length} events: ${shown(histogram)}`);
+  say(`${points.length} points around ${events.length} events: ${shown(histogram)}; ${tails} left an unsealed tail`);
+  await judge("J-31 most of these kills leave an unsealed tail", async () => (tails > points.length / 2 ? [] : [`only ${tails} did`]));
   await judge("L-7 the points lie before, after and around every append and every effect", async () => {
     const missing = WINDOWS.filter((w) => (histogram.get(w) ?? 0) === 0);
     return missing.map((w) => `no point was \`${w}\``);

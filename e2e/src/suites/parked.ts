@@ -15,7 +15,7 @@ const RUNS = { short: 5, long: 11 } as const;
 const MOST_MORE_BYTES = 5_000_000;
 
 /** Reads that do not grow with waiting sessions: one row, one for each halted scope, one for each open unknown outcome, whose sum is checked (J-24). */
-const SMALL = new Set(["format", "halts", "sqlite_schema", "sqlite_master", "pragma_table_info", "unknowns", "count_slots"]);
+const SMALL = new Set(["format", "indexed", "halts", "sqlite_schema", "sqlite_master", "pragma_table_info", "unknowns", "count_slots"]);
 
 async function deskWith(bench: Bench, count: number): Promise<Desk> {
   const desk = await makeDesk(bench.stand);
@@ -57,11 +57,18 @@ async function sameMemory({ long, say }: Bench, few: Desk, many: Desk): Promise<
 
 /** While something is waited for the database is looked at now and then: so many looks more or less say nothing, and hide nothing of ten thousand. */
 const LOOKS = 20;
-/** Opening a journal looks at its newest commits and at what they cover: windows of a fixed size, which ten sessions do not fill (J-22). */
+/** Opening a journal looks at its newest seals and at the entries they name: windows of a fixed size, which ten sessions do not fill (J-22). */
 const WINDOW = 256;
 const isWindow = (sql: string): boolean =>
-  /FROM commits WHERE writer = \?.* LIMIT (?:32|256)$/.test(sql) ||
-  /^SELECT (?:entry_hash|1) FROM entries WHERE stream = \? AND seq = \?$/.test(sql);
+  /FROM seals WHERE writer = \?.* LIMIT (?:32|256)$/.test(sql) ||
+  /^SELECT a\.id, .* FROM places AS p JOIN appends AS a ON a\.id = p\.id\s+WHERE p\.stream = \?/s.test(sql) ||
+  ["BEGIN", "COMMIT", "SELECT id FROM indexed", "SELECT no FROM streams WHERE stream = ?"].includes(sql) || // around each of these looks
+  sql === "SELECT id, stream FROM appends WHERE id > ? ORDER BY id";
+
+/** One row by the table's own order, or any: SQLite calls it a scan. */
+const isOneRow = (sql: string, table: string): boolean =>
+  (table === "appends" && sql.includes("FROM appends ORDER BY id DESC LIMIT 1")) ||
+  (table === "seals" && sql === "SELECT 1 FROM seals LIMIT 1");
 
 const queriesOf = async (process: Victim): Promise<readonly Query[]> => (await process.until("queries")).queries;
 const sum = (queries: readonly Query[], of: (q: Query) => number): number => queries.reduce((n, q) => n + of(q), 0);
@@ -76,7 +83,9 @@ function scansIn(desk: Desk, queries: readonly Query[]): readonly string[] {
         const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
         const tables = plan.flatMap((step) => /^SCAN (\w+)/.exec(String(step.detail))?.[1] ?? []);
         const given = new Set([...sql.matchAll(/json_each\(\?\) AS (\w+)/g)].map(([, name]) => name)); // a list that the statement was handed: no table
-        return tables.filter((table) => !SMALL.has(table) && !given.has(table)).map((table) => `it scans ${table}: ${sql}`);
+        return tables
+          .filter((table) => !SMALL.has(table) && !given.has(table) && !isOneRow(sql, table))
+          .map((table) => `it scans ${table}: ${sql}`);
       });
   } finally {
     db.close();
@@ -132,7 +141,7 @@ export const parkedSessions: Suite = {
         sameQueries(bench, few, many, counted),
       );
     await judge("Q-2 a statement that scans is found out", async () =>
-      scansIn(many, [{ sql: "SELECT seq FROM entries WHERE kind = ?", times: 1, rows: 0 }]).length === 1 ? [] : ["it was not"],
+      scansIn(many, [{ sql: "SELECT id FROM appends WHERE hash = ?", times: 1, rows: 0 }]).length === 1 ? [] : ["it was not"],
     );
     await judge("J-11 the journal of all of them verifies", () =>
       withOpenProject(many.directory, async (store) => verifyJournal(store, many.directory)),
