@@ -1,8 +1,6 @@
-/** What nobody can go below: SQLite itself with the same bytes, and Ed25519 itself. */
-import { generateKeyPairSync, sign } from "node:crypto";
+/** What nobody can go below: SQLite itself with the same bytes. And how many bytes that is. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Records } from "@orgate/core/journal";
 
 export type BareTable = Readonly<{
   /** One transaction, one row. */
@@ -17,27 +15,25 @@ export function bareTable(folder: string, synchronous: "full" | "off"): BareTabl
   return { insert: (text) => void insert.run(text), close: () => db.close() };
 }
 
-/** Signs 64 bytes, as a commit does. */
-export function bareSigner(): () => void {
-  const { privateKey } = generateKeyPairSync("ed25519");
-  const text = Buffer.from("orgate-seal-1\n".padEnd(78, "0"));
-  return () => void sign(null, text, privateKey);
-}
+/** Rows and characters of the journal's own two tables, all columns. Seals come by the clock, so they are counted apart. */
+export type Stored = Readonly<{ entries: number; appends: number; bytes: number; seals: number; sealBytes: number }>;
 
-/** Characters stored for entries and commits, all columns. */
-export function storedBytes(records: Records): { readonly entries: number; readonly commits: number; readonly bytes: number } {
-  let [entries, commits, bytes] = [0, 0, 0];
-  for (const stream of records.streams())
-    for (const e of records.entries(stream)) {
-      entries += 1;
-      bytes += textLength(Object.values(e));
-    }
-  for (const writer of records.writers())
-    for (const c of records.commits(writer)) {
-      commits += 1;
-      bytes += textLength(Object.values(c));
-    }
-  return { entries, commits, bytes };
+export function countStored(directory: string): Stored {
+  const db = new DatabaseSync(join(directory, "journal.db"), { readOnly: true });
+  const count = (sql: string): number => Number(db.prepare(`SELECT ${sql}`).get()?.n);
+  const bytesIn = (table: string): number => {
+    const columns = db.prepare("SELECT name FROM pragma_table_info(?)").all(table);
+    return count(`coalesce(sum(${columns.map(({ name }) => `length(${name})`).join(" + ")}), 0) AS n FROM ${table}`);
+  };
+  try {
+    return {
+      entries: count("coalesce(sum(count), 0) AS n FROM appends"),
+      appends: count("count(*) AS n FROM appends"),
+      bytes: bytesIn("appends"),
+      seals: count("count(*) AS n FROM seals"),
+      sealBytes: bytesIn("seals"),
+    };
+  } finally {
+    db.close();
+  }
 }
-
-const textLength = (values: readonly unknown[]): number => values.reduce<number>((n, v) => n + (v === null ? 0 : String(v).length), 0);

@@ -22,6 +22,7 @@ export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise
 }
 
 export type Bench = Readonly<{
+  directory: string;
   runtime: Runtime;
   /** One session of so many iterations; throws unless it went through all of them. */
   session(iterations: number): Promise<void>;
@@ -38,6 +39,7 @@ export async function openBench(directory: string, options: Pick<RuntimeOptions,
     ...options,
   });
   return {
+    directory,
     runtime,
     async session(iterations) {
       due = iterations;

@@ -10,15 +10,17 @@ import { DatabaseSync } from "node:sqlite";
 import { parseArgs } from "node:util";
 import { type CedarGate, cedarGate, type Engine, loadPolicies } from "@orgate/core/gate";
 import { cedarEngine, createRuntime, sha256 } from "orgate";
-import { bareTable, storedBytes } from "./floors.ts";
+import { bareTable, countStored } from "./floors.ts";
+import { recordStatements, totalOf } from "./growth/statements.ts";
 import { compare, ratio } from "./measure.ts";
 import { checkRun, inFolder, USER } from "./places.ts";
 import { digits } from "./report.ts";
 import { agent, countingModel, lookup } from "./workload.ts";
 
 /** Per iteration. */
-export type Counts = Readonly<Record<"events" | "commits" | "bytes" | "pages" | "cedarCalls" | "modelCalls", number>>;
-const NAMES: readonly (keyof Counts)[] = ["events", "commits", "bytes", "pages", "cedarCalls", "modelCalls"];
+export const NAMES = ["events", "appends", "bytes", "pages", "statements", "cedarCalls", "modelCalls"] as const;
+export type Counts = Readonly<Record<(typeof NAMES)[number], number>>;
+const countsBy = (count: (name: keyof Counts) => number): Counts => Object.fromEntries(NAMES.map((name) => [name, count(name)])) as Counts; // every name has a value
 
 const COUNTED = 200; // long enough that forgetting decisions shows: remembered, the ten questions of this work are asked once
 const ITERATIONS = 100;
@@ -30,7 +32,7 @@ const POLICIES = [
   'forbid (principal, action == Action::"tool:lookup", resource) when { context.labels.contains("secret") };',
 ].join("\n");
 
-type Loop = Readonly<{ run(iterations: number): Promise<void>; totals(): Counts; close(): Promise<void> }>;
+type Loop = Readonly<{ run(iterations: number): Promise<void>; totals(): Omit<Counts, "statements">; close(): Promise<void> }>;
 
 function gateOf(asked: () => void): CedarGate {
   const cedar = cedarEngine();
@@ -68,8 +70,8 @@ async function openLoop(directory: string, synchronous: "full" | "off"): Promise
       checkRun(await runtime.run("bench", "go").result, iterations);
     },
     totals() {
-      const { entries, commits, bytes } = storedBytes(runtime.place.store.records);
-      return { events: entries, commits, bytes, pages: pagesIn(directory), cedarCalls, modelCalls };
+      const { entries, appends, bytes } = countStored(directory);
+      return { events: entries, appends, bytes, pages: pagesIn(directory), cedarCalls, modelCalls };
     },
     close: () => runtime.close(),
   };
@@ -82,26 +84,18 @@ function pagesIn(directory: string): number {
   return pages;
 }
 
-/** What one iteration adds: a session of so many less one of none, which carries the opening and the ending. */
+/** What one iteration adds: a session of so many less one of none, which carries the opening and the ending. Seals come by the clock, and are not counted in bytes. */
 export const countIteration = (iterations: number): Promise<Counts> =>
   inFolder(async (folder) => {
     const loop = await openLoop(folder, "off");
-    await loop.run(0);
-    const before = loop.totals();
-    await loop.run(0);
-    const between = loop.totals();
-    await loop.run(iterations);
-    const after = loop.totals();
-    await loop.close();
-    const each = (name: keyof Counts): number => (after[name] - between[name] - (between[name] - before[name])) / iterations;
-    return {
-      events: each("events"),
-      commits: each("commits"),
-      bytes: each("bytes"),
-      pages: each("pages"),
-      cedarCalls: each("cedarCalls"),
-      modelCalls: each("modelCalls"),
+    let statements = 0;
+    const run = async (n: number): Promise<Counts> => {
+      statements += totalOf(await recordStatements(() => loop.run(n))).calls;
+      return { ...loop.totals(), statements };
     };
+    const [before, between, after] = [await run(0), await run(0), await run(iterations)];
+    await loop.close();
+    return countsBy((name) => (after[name] - between[name] - (between[name] - before[name])) / iterations);
   });
 
 /** What is ten times what it was, in words; nothing when all is well. */
@@ -118,14 +112,7 @@ export function decodeCounts(text: string): Counts {
     if (typeof value !== "number" || !(value > 0)) throw new Error(`\`${name}\` is not a number above zero: run with --record`);
     return value;
   };
-  return {
-    events: read("events"),
-    commits: read("commits"),
-    bytes: read("bytes"),
-    pages: read("pages"),
-    cedarCalls: read("cedarCalls"),
-    modelCalls: read("modelCalls"),
-  };
+  return countsBy(read);
 }
 
 /** For the eye: no test asks for them. */

@@ -33,7 +33,7 @@ export const openLarge = (directory: string): Promise<Runtime> =>
 
 export type Filled = Readonly<{ sessions: number; entries: number }>;
 
-/** Fills a new journal with about so many sessions, each an append and a commit of its own. */
+/** Fills a new journal with about so many sessions, each an append and a seal of its own. */
 export async function fillJournal(directory: string, sessions: number): Promise<Filled> {
   const runtime = await openLarge(directory);
   try {

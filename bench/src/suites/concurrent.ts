@@ -1,7 +1,6 @@
 /** A hundred sessions at once: how far group commit carries, with the writer in the main thread and in one of its own. A thousand: how long the event loop is kept from others. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { parseRanges } from "@orgate/core/journal";
-import { bareTable, storedBytes } from "../floors.ts";
+import { bareTable, countStored } from "../floors.ts";
 import { compare, type Effort, ratio, spread } from "../measure.ts";
 import { type Bench, inFolder, openBench } from "../places.ts";
 import { type Aim, digits, type Line, type Report } from "../report.ts";
@@ -15,8 +14,8 @@ export const concurrent = ({ effort, sessions }: { readonly effort: Effort; read
     const bare = bareTable(folder, "full");
     const units = sessions * ITERATIONS;
     await main.session(ITERATIONS);
-    const { bytes, commits } = storedBytes(main.runtime.place.store.records);
-    const half = "x".repeat(Math.round(bytes / commits));
+    const { bytes, appends } = countStored(main.directory);
+    const half = "x".repeat(Math.round(bytes / appends));
     const measured = await compare(
       [
         {
@@ -56,12 +55,10 @@ async function atOnce(bench: Bench, sessions: number): Promise<void> {
   await Promise.all(Array.from({ length: sessions }, () => bench.session(ITERATIONS)));
 }
 
-/** Sessions per commit, over all that was written. */
-function groupsOf({ runtime }: Bench): string {
-  const { records, slot } = runtime.place.store;
-  const sizes = [...records.commits(slot.writer)].map((c) => parseRanges(c.ranges)?.length ?? 0);
-  const { median, max } = spread(sizes);
-  return `appends per commit: median ${median}, mean ${digits(sizes.reduce((a, b) => a + b, 0) / sizes.length)}, most ${max}`;
+/** Appends under one seal, over all that was written. */
+function groupsOf({ directory }: Bench): string {
+  const { appends, seals } = countStored(directory);
+  return `appends per seal: mean ${digits(appends / seals)}`;
 }
 
 // ── a thousand ──

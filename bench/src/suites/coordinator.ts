@@ -186,7 +186,7 @@ export async function chatRoundTrip({ turns, rounds }: { readonly turns: number;
     by: "wall",
     lines: [floor, against(line("a turn of a new session, every step durable", mine, `p99 ${digits(p99(mine) / 1_000)} ms`), floor)],
     aims: [],
-    notes: ["A turn is some ten entries in several commits with `synchronous = full`; the floor writes nothing."],
+    notes: ["A turn is some ten entries in several appends with `synchronous = full`; the floor writes nothing."],
   };
 }
 

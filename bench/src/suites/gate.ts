@@ -251,6 +251,6 @@ export async function gateLoop({ effort, iterations }: { readonly effort: Effort
     by: "cpu",
     lines: measured.map((m) => ({ ...m, ratio: m === floor ? null : ratio(m, need(floor), "cpuUs"), more: "" })),
     aims: [{ what: "CPU per gated iteration", want: "at most 150 µs", got: `${digits(cpu)} µs`, met: cpu <= 150 }],
-    notes: ["an iteration is a model call and a tool call: three decisions, two commits"],
+    notes: ["an iteration is a model call and a tool call: three decisions, two appends"],
   };
 }

@@ -61,6 +61,6 @@ export async function middlewareLoop({ effort, iterations }: { readonly effort: 
     by: "cpu",
     lines: measured.map((m) => ({ ...m, ratio: m === floor ? null : ratio(m, floor, "cpuUs"), more: "" })),
     aims: [{ what: "ten middlewares that look, against none", want: "at most 1.5×", got: `${digits(more)}×`, met: more <= 1.5 }],
-    notes: ["a hook that answers with a promise before the model costs one more commit"],
+    notes: ["a hook that answers with a promise before the model costs one more append"],
   };
 }
