@@ -15,10 +15,19 @@ test("R-7 what a terminal showed stands between the marks, and nothing else of t
 });
 
 test("R-7 ids, hashes, processes, times and folds make no other demo; a word does", () => {
-  const of = (id: string, hash: string, rest: string) => structureOf(`session s_${id}\n journal head w1@8:${hash} process ${rest}`);
+  const of = (id: string, hash: string, rest: string) =>
+    structureOf(`session s_${id}\n journal head w1@8:${hash} --project /tmp/orgate-demo-${id.slice(-6)}/ops-desk process ${rest}`);
   const one = of("0mwhihb6tsnjakf", "ab".repeat(32), "12 done · 3 ms");
   expect(of("0mwhzzzzzzzzzzz", "0c".repeat(32), "4711\ndone · 1.2 s")).toBe(one);
   expect(of("0mwhihb6tsnjakf", "ab".repeat(32), "12 failed · 3 ms")).not.toBe(one);
+});
+
+test("R-7 how many seals there are, and whether one was made after a crash, makes no other demo; an entry more does", () => {
+  const of = (entries: number, seals: number, recovered: string) =>
+    structureOf(`${entries} entries, ${seals} seals, 1 writer\nhead w1@${seals}:${"ab".repeat(32)}\n${recovered}verified\n`);
+  const one = of(53, 15, "1 seal was made after a crash, over what the process had left unsealed\n");
+  expect(of(53, 21, "")).toBe(one);
+  expect(of(54, 15, "")).not.toBe(one);
 });
 
 test("R-7 in the picture each run stands at its column, in its colour, as text", () => {

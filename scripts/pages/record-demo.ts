@@ -54,12 +54,16 @@ const ESCAPE = String.fromCodePoint(27);
 const COLOUR = new RegExp(`${ESCAPE}\\[([\\d;]*)m`, "g");
 export const withoutColour = (text: string): string => text.replace(COLOUR, "");
 
-/** Ids, hashes, processes, times and where lines fold say nothing about whether the page is true. */
+/** Ids, hashes, processes, times, the folder, seals (which come by the clock) and where lines fold say nothing about whether the page is true. */
 export function structureOf(text: string): string {
   return withoutColour(text)
     .replaceAll(/\b([sa]_)[a-z0-9]{8,}/g, "$1…")
     .replaceAll(/\b[0-9a-f]{12,64}\b/g, "#")
     .replaceAll(/\b(process|pid) \d+/g, "$1 …")
+    .replaceAll(/\S*\/orgate-demo-\w+/g, "…/orgate-demo")
+    .replaceAll(/\b\d+ seals?, /g, "… seals, ")
+    .replaceAll(/\b(w\d+@)\d+:/g, "$1…:")
+    .replaceAll(/^1 seal was made after a crash, .*\n/gm, "")
     .replaceAll(/\b\d+(\.\d+)? (ms|s)\b/g, "… ms")
     .replaceAll(/\s+/g, " ")
     .trim();

@@ -326,7 +326,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     },
   );
 
-  rule("J-29 most of a session waits for a seal at an interval; what gives authority, ends or is handed over does not", async (store) => {
+  rule("J-31 most of a session waits for a seal at an interval; what gives authority, ends or is handed over does not", async (store) => {
     const { journal, records } = await store.open();
     const hold = await journal.take(S1);
     await journal.append(append(hold, 0, [opened("echo")]));

@@ -45,7 +45,7 @@ const make: MakeStore = async () => {
 journalContract("memory", make, { test, expect });
 inboxContract("memory", make, { test, expect });
 
-test("J-29 what a process left unsealed when it died is sealed by the next one under its name, and marked", async () => {
+test("J-31 what a process left unsealed when it died is sealed by the next one under its name, and marked", async () => {
   const disk = memoryDisk();
   const note = { at: millis(1), event: { kind: "note", from: "test", call: null, name: "n", value: 1 } } as const;
   const [a, ports] = [openMemory(disk, portsOf("w1")), portsOf("w1")];

@@ -1,6 +1,6 @@
 /**
  * Appends of one process. J-1 what is asked for in one turn of the event loop, or while a commit is being written, is one transaction, up to MOST_AT_ONCE.
- * J-29 what is not sealed with its own transaction is sealed at the latest after SEAL_WITHIN_MS, before its session is released, and when the store is closed.
+ * J-31 what is not sealed with its own transaction is sealed at the latest after SEAL_WITHIN_MS, before its session is released, and when the store is closed.
  * J-3 a commit that fails rejects every append that waits for it, and the store takes no further append: nothing is driven on an unwritten record.
  */
 import {

@@ -1,6 +1,6 @@
 /**
  * When an append is sealed. Most of a turn is sealed at intervals; what gives or takes authority, and what ends or hands over, is sealed in its own transaction.
- * J-29 an append is sealed at the latest SEAL_WITHIN_MS after it became durable, or by the next process under its writer's name.
+ * J-31 an append is sealed at the latest SEAL_WITHIN_MS after it became durable, or by the next process under its writer's name.
  */
 import {
   type EventKind,

@@ -197,7 +197,7 @@ async function withUnsealed(event: JournalEvent): Promise<Readonly<{ j: Sealed; 
   return { j, at: head.seq + 1 };
 }
 
-test("J-29 an entry that no seal covers yet is counted and not bad; one that is always sealed at once is bad without a seal", async () => {
+test("J-31 an entry that no seal covers yet is counted and not bad; one that is always sealed at once is bad without a seal", async () => {
   const waiting = await withUnsealed(SAMPLES.note[0] as never);
   expect(check(waiting.j)).toMatchObject({ firstBad: null, counts: { unsealed: 1 } });
   for (const event of [...SAMPLES["approval.answered"], ...SAMPLES["turn.ended"], ...SAMPLES["labels.removed"], ...SAMPLES["grant.used"]]) {

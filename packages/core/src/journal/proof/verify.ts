@@ -5,7 +5,7 @@
  *
  * Each entry is hashed twice (payload, header); one signature is checked per seal. One stream is read at a time, and of its hashes only those
  * that a seal names are kept.
- * Rules: J-9, J-11, J-12, J-29.
+ * Rules: J-9, J-11, J-12, J-31.
  */
 import { KEYS, type Seq, type StreamId } from "../../vocab/index.ts";
 import type { Records } from "../port.ts";

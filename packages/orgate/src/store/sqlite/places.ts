@@ -1,7 +1,7 @@
 /**
  * Where the appends of a stream stand. The journal's rows are in the order in which they became durable; this index is filled behind them, in the
  * transaction of a later append, so that an append touches no page but the last. A reader looks here, and then at the rows after the last indexed one.
- * J-30 the index and the rows after it are together the whole stream, at every moment, whoever died.
+ * J-32 the index and the rows after it are together the whole stream, at every moment, whoever died.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { hasTable, makeOnce } from "./side-table.ts";

@@ -108,7 +108,7 @@ async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, scr
   return firstBad === null ? EXIT.success : EXIT.failure;
 }
 
-/** J-29 not bad, and not passed over either. */
+/** J-31 not bad, and not passed over either. */
 function tellUnsealed(screen: Screen, unsealed: number): void {
   if (unsealed === 0) return;
   const what = `${count(unsealed, "entry is", "entries are")} chained but not sealed: written in the last moments, or right before a crash`;

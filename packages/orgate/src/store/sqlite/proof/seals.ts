@@ -2,7 +2,7 @@
  * Seals checked when an entry is read for use, in the process that uses it.
  * J-18 an entry counts only when a seal covers it that was made by a writer key which the project's root key certified; the root key lies outside the
  *      database. One proved entry proves all before it in its stream, because each hash covers the one before: a read costs one signature at most.
- * J-29 an append that is not sealed yet counts only with the keyed hash that this project's processes give it, and never where it would give authority.
+ * J-31 an append that is not sealed yet counts only with the keyed hash that this project's processes give it, and never where it would give authority.
  */
 import { createHmac } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
