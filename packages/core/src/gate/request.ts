@@ -6,7 +6,9 @@ import {
   type Digest,
   digestJson,
   type Edit,
+  freezeOwn,
   type Hash,
+  isFrozenCopy,
   type Json,
   type JsonObject,
   type ProposedCall,
@@ -53,7 +55,11 @@ export function applyContract(
     if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
     const args = copyFrozen(checked.args);
     const inexact = findInexactNumbers(call.text, args);
-    return { kind: "fits", action: { ...bare, args, inexact, resource: tool.resource(args) } };
+    const { type, id } = tool.resource(args);
+    const { kind, effects, tool: name } = bare;
+    // frozen at once, in canonical order: everything that it is bound to later is the very same object
+    const action = freezeOwn({ args, call: call.id, effects: [...effects], inexact, kind, resource: { id, type }, tool: name, toolDigest });
+    return { kind: "fits", action };
   } catch (error) {
     // the tool's own code: a throw must refuse this call, not leave its turn in the middle (T-2)
     return refuse(`the arguments cannot be checked: ${(error instanceof Error ? error.message : String(error)).toWellFormed()}`);
@@ -82,29 +88,37 @@ export function computeActionDigest(action: Action, who: Who, hash: Hash): Diges
   }
 }
 
-/** Before every request the same two are decided on, the model and whom its answer goes to: told again by all that is in their digest. */
+/**
+ * Before every request the same two are decided on, the model and whom its answer goes to: told again by all that is in their digest.
+ * A call is told again by being the very same object, as long as nobody can have changed that.
+ */
 export function createActionDigester(hash: Hash): (action: Action, who: Who) => Digest {
-  const last = new Map<Action["kind"], Readonly<{ about: string; who: Who; digest: Digest }>>();
+  const last = new Map<string, Readonly<{ about: string | Action; who: Who; digest: Digest }>>();
   return (action, who) => {
     const about = sameAs(action);
     if (about === null) return computeActionDigest(action, who, hash);
-    const known = last.get(action.kind);
+    const name = action.kind === "call" ? action.call : action.kind;
+    const known = last.get(name);
     if (known?.about === about && known.who.agent === who.agent && known.who.onBehalfOf === who.onBehalfOf) return known.digest;
     const digest = computeActionDigest(action, who, hash);
-    last.set(action.kind, { about, who, digest });
+    if (last.size >= MOST_DIGESTS) last.clear();
+    last.set(name, { about, who, digest });
     return digest;
   };
 }
+/** Calls of one reply, decided and then started. */
+const MOST_DIGESTS = 64;
 
-function sameAs(action: Action): string | null {
+function sameAs(action: Action): string | Action | null {
   switch (action.kind) {
+    case "call":
+      return isFrozenCopy(action) ? action : null;
     case "model":
       return action.model;
     case "respond":
       return principalName(action.to);
     case "recall":
       return action.scope;
-    case "call":
     case "delegate":
     case "remember":
       return null;
@@ -113,11 +127,13 @@ function sameAs(action: Action): string | null {
 
 /** Digests of tools are needed at every call; a definition does not change while a turn runs. */
 export function createToolDigests(hash: Hash): (tool: Tool) => Digest {
-  const known = new WeakMap<Tool, Digest>();
+  const digests = new WeakMap<Tool, Digest>();
   return (tool) => {
-    const found = known.get(tool) ?? digestJson(toolFacts(tool), hash);
-    known.set(tool, found);
-    return found;
+    const known = digests.get(tool);
+    if (known !== undefined) return known;
+    const digest = digestJson(toolFacts(tool), hash);
+    digests.set(tool, digest);
+    return digest;
   };
 }
 

@@ -28,7 +28,7 @@ export type DigestAction = (action: Action) => Digest;
 /** One per drive: receipts and permits of another are worth nothing here. */
 export function turnstile(commit: Commit, digestAction: DigestAction) {
   const allowed = new Map<ActionText, { receipt: Receipt; seq: Seq; decided: GateDecided }>();
-  const issued = new WeakMap<Permit, GateDecided>();
+  const self = {};
 
   async function append(events: readonly TimedEvent[]): Promise<Receipt> {
     const sealed = events.map((e) => (e.event.kind === "gate.decided" ? { at: e.at, event: copyFrozen(e.event) } : e)); // nobody can change these
@@ -46,20 +46,41 @@ export function turnstile(commit: Commit, digestAction: DigestAction) {
     const found = allowed.get(action);
     if (found === undefined || found.receipt !== receipt) throw refused(action, "no durable allow");
     allowed.delete(action);
-    const permit = Object.freeze({ action, decidedAt: found.seq }) as Permit;
-    issued.set(permit, found.decided);
-    return permit;
+    return new IssuedPermit(action, found.seq, found.decided, self) as unknown as Permit;
   }
 
   function redeem(permit: Permit): Action {
-    const decided = issued.get(permit);
-    issued.delete(permit);
-    if (decided === undefined) throw refused(permit.action, "not issued here, or used before");
+    const decided = IssuedPermit.use(permit, self);
+    if (decided === null) throw refused(permit.action, "not issued here, or used before");
     if (digestAction(decided.action) !== decided.digest) throw refused(permit.action, "not what was decided");
     return decided.action;
   }
 
   return { append, issuePermit, redeem };
+}
+
+/** Holds its decision where nobody else can read it or put one: a copy, a cast or a forgery has none. */
+class IssuedPermit {
+  readonly action: ActionText;
+  readonly decidedAt: Seq;
+  #decided: GateDecided | null;
+  readonly #by: object;
+
+  constructor(action: ActionText, decidedAt: Seq, decided: GateDecided, by: object) {
+    this.action = action;
+    this.decidedAt = decidedAt;
+    this.#decided = decided;
+    this.#by = by;
+    Object.freeze(this);
+  }
+
+  /** Its decision, once, and only where it was issued. */
+  static use(permit: object, by: object): GateDecided | null {
+    if (typeof permit !== "object" || permit === null || !(#decided in permit) || permit.#by !== by) return null;
+    const decided = permit.#decided;
+    permit.#decided = null;
+    return decided;
+  }
 }
 
 const refused = (action: ActionText, detail: string): FaultError => new FaultError({ kind: "permit-refused", action, detail });

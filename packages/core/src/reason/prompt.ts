@@ -30,13 +30,15 @@ function spokenIn(messages: readonly Message[], hash: Hash): Digest {
 }
 
 export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRequest; digest: Digest } {
+  let instructions: Readonly<{ text: string; digest: Digest }> | null = null;
   return ({ system, context, messages, window, tools, toolsDigest, output, model, temperature, maxOutputTokens, attempt }) => {
     const spoken = spokenIn(messages, hash);
+    if (instructions?.text !== system) instructions = { text: system, digest: hash(system) }; // long, and the same in every request
     const { from, task } = window;
     const asked = output === null ? {} : { output: output.digest };
     const answer = output === null ? null : ({ kind: "text", schema: output.schema } as const);
     const beside = context.length === 0 ? {} : { context }; // without any it has the digest it always had
-    const lines = [...window.lines.values()].map(wordsOf);
+    const lines = window.lines.size === 0 ? [] : [...window.lines.values()].map(wordsOf);
     const summary = window.summary === null ? null : wordsOf(window.summary.message);
     const digest = hash(
       toCanonicalJson({
@@ -48,7 +50,7 @@ export function prompter(hash: Hash): (parts: PromptParts) => { request: ModelRe
         ...asked,
         spoken,
         summary,
-        system,
+        system: instructions.digest,
         task,
         temperature,
         tools: toolsDigest,

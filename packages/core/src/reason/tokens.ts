@@ -10,25 +10,39 @@ export type Counters = (tokenizer: string) => TokenCount;
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
-  let before = 0;
+  let before = OTHER;
   for (let i = 0; i < text.length; i += 1) {
     const c = text.charCodeAt(i);
-    tokens += c < 0x80 ? asciiCost(c, before) : costOfScript(c);
-    before = c;
+    if (c < ASCII) {
+      tokens += COSTS[before * ASCII + c] ?? 0;
+      before = CLASSES[c] ?? OTHER;
+    } else {
+      tokens += costOfScript(c);
+      before = OTHER;
+    }
   }
   return Math.ceil(tokens);
 }
 
+/** Costs of ASCII characters after a character of each class, looked up: every result of a tool goes through here, character by character. */
+const ASCII = 0x80;
+const [OTHER, LOWER, UPPER, DIGIT] = [0, 1, 2, 3];
+const classOf = (c: string): number => (/[a-z]/.test(c) ? LOWER : /[A-Z]/.test(c) ? UPPER : /[0-9]/.test(c) ? DIGIT : OTHER);
+const CLASSES = Uint8Array.from({ length: ASCII }, (_, c) => classOf(String.fromCharCode(c)));
+const COSTS = Float64Array.from({ length: ASCII * 4 }, (_, at) => asciiCost(at % ASCII, Math.floor(at / ASCII)));
+
 function asciiCost(c: number, before: number): number {
-  if (isLower(c)) return isDigit(before) ? 0.8 : 0.2;
-  if (c === 0x20) return 0.1;
-  if (isDigit(c)) return isLower(before) || isUpper(before) ? 0.8 : 0.5;
-  if (isUpper(c)) return isLower(before) || isDigit(before) ? 1 : 0.5; // inside a word: another begins
-  return 0.5;
+  switch (CLASSES[c]) {
+    case LOWER:
+      return before === DIGIT ? 0.8 : 0.2;
+    case DIGIT:
+      return before === LOWER || before === UPPER ? 0.8 : 0.5;
+    case UPPER:
+      return before === LOWER || before === DIGIT ? 1 : 0.5; // inside a word: another begins
+    default:
+      return c === 0x20 ? 0.1 : 0.5;
+  }
 }
-const isLower = (c: number): boolean => c >= 0x61 && c <= 0x7a;
-const isUpper = (c: number): boolean => c >= 0x41 && c <= 0x5a;
-const isDigit = (c: number): boolean => c >= 0x30 && c <= 0x39;
 
 /** Upper bound of a range, cost of one of its characters. */
 const SCRIPTS: readonly (readonly [number, number])[] = [

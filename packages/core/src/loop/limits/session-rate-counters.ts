@@ -88,7 +88,7 @@ function beginningOf(e: JournalEvent): readonly string[] {
 }
 
 /** The counts of an action if it began now; none for one that has begun before. */
-function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: GateDecided): readonly RateReservation[] {
+function asideFor(p: Pick<Ports, "counts" | "tools" | "hash">, s: State, { id, action }: GateDecided): readonly RateReservation[] {
   const agent = s.agent.name;
   const t = s.turn;
   if (t === null) return [];
@@ -98,7 +98,7 @@ function asideFor(p: Pick<Ports, "tools" | "hash">, s: State, { id, action }: Ga
     const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: counterForValue(action.tool, arg), agent, value, by: 1 })));
     return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];
   }
-  if (action.kind !== "model") return [];
+  if (action.kind !== "model" || !(p.counts.areKept(["tokens"]) || p.counts.areKept(["micros"]))) return []; // most policies read neither
   const { input, output } = roomForOutput(s, t);
   const micros = computeCost(modelNow(s.agent, t).prices, toUsage(input, output));
   const tokens = { name: "tokens", agent, value: "", by: totalTokens(toUsage(input, output)) };

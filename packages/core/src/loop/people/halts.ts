@@ -105,16 +105,19 @@ function waitsForPeople(t: Turn): boolean {
 
 /** Scopes of halts that stop these events. */
 export function listHaltScopes(s: State, events: readonly TimedEvent[]): readonly string[] {
-  const scopes = new Set<string>();
+  const scopes: string[] = [];
+  const add = (scope: string): void => {
+    if (!scopes.includes(scope)) scopes.push(scope);
+  };
   for (const { event: e } of events) {
     if (!isBeginning(e)) continue;
-    if (scopes.size === 0) for (const scope of ["all", ...agentsOf(s).map((agent) => `agent:${agent}`)]) scopes.add(scope);
+    if (scopes.length === 0) scopes.push("all", ...agentsOf(s).map((agent) => `agent:${agent}`));
     if (e.kind === "act.started") {
-      for (const call of callsIn(s.turn)) if (call.proposed.id === e.call) scopes.add(`tool:${runningTool(call)}`);
-    } else if (e.kind === "gate.decided" && e.action.kind === "call") scopes.add(`tool:${e.action.tool}`);
-    else if (e.kind === "child.opened") scopes.add(`agent:${e.agent}`);
+      for (const call of callsIn(s.turn)) if (call.proposed.id === e.call) add(`tool:${runningTool(call)}`);
+    } else if (e.kind === "gate.decided" && e.action.kind === "call") add(`tool:${e.action.tool}`);
+    else if (e.kind === "child.opened") add(`agent:${e.agent}`);
   }
-  return [...scopes];
+  return scopes;
 }
 
 /** A decision that rests on a grant: only calls do. Once the grant is gone it is not recorded again, and the call is decided again. */
