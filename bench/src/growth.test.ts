@@ -13,7 +13,7 @@ type Grown = Stored & Readonly<{ pages: number }>;
 /** What a journal holds after one session of so many iterations. */
 const grown = (iterations: number): Promise<Grown> =>
   inFolder(async (folder) => {
-    const { runtime, session } = await openBench(folder, { synchronous: "off", thread: "main" });
+    const { runtime, session } = await openBench(folder, { powerCut: "lose-last-moments", thread: "main" });
     await session(iterations);
     await runtime.close();
     const counted = countStored(folder);
@@ -109,7 +109,7 @@ describe("J-26 with three times the entries and sessions", () => {
 
 test("L-23 the last page of a long conversation's turns is read from where the page before ended", () =>
   inFolder(async (folder) => {
-    const { runtime, session } = await openBench(folder, { synchronous: "off", thread: "main" });
+    const { runtime, session } = await openBench(folder, { powerCut: "lose-last-moments", thread: "main" });
     await session(1);
     const [{ session: id } = { session: null }] = await runtime.sessions.list();
     if (id === null) throw new Error("there is no session");

@@ -28,7 +28,7 @@ export type Bench = Readonly<{
   session(iterations: number): Promise<void>;
 }>;
 
-export async function openBench(directory: string, options: Pick<RuntimeOptions, "synchronous" | "thread">): Promise<Bench> {
+export async function openBench(directory: string, options: Pick<RuntimeOptions, "powerCut" | "thread">): Promise<Bench> {
   let due = 0; // asked for once per run, when the run is set up
   const runtime = await createRuntime({
     directory,

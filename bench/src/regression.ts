@@ -50,7 +50,7 @@ function gateOf(asked: () => void): CedarGate {
 }
 
 /** The loop as users run it, on SQLite, with a gate and a model that count. */
-async function openLoop(directory: string, synchronous: "full" | "off"): Promise<Loop> {
+async function openLoop(directory: string, powerCut: "lose-nothing" | "lose-last-moments"): Promise<Loop> {
   let [due, cedarCalls, modelCalls] = [0, 0, 0];
   const gate = gateOf(() => {
     cedarCalls += 1;
@@ -63,7 +63,7 @@ async function openLoop(directory: string, synchronous: "full" | "off"): Promise
     };
     return { ...counting, ask };
   };
-  const runtime = await createRuntime({ directory, agents: [agent], gate, principal: USER, synchronous, model });
+  const runtime = await createRuntime({ directory, agents: [agent], gate, principal: USER, powerCut, model });
   return {
     async run(iterations) {
       due = iterations;
@@ -87,7 +87,7 @@ function pagesIn(directory: string): number {
 /** What one iteration adds: a session of so many less one of none, which carries the opening and the ending. Seals come by the clock, and are not counted in bytes. */
 export const countIteration = (iterations: number): Promise<Counts> =>
   inFolder(async (folder) => {
-    const loop = await openLoop(folder, "off");
+    const loop = await openLoop(folder, "lose-last-moments");
     let statements = 0;
     const run = async (n: number): Promise<Counts> => {
       statements += totalOf(await recordStatements(() => loop.run(n))).calls;
@@ -121,7 +121,7 @@ const printRatios = (bytesPerIteration: number): Promise<void> =>
     const half = "x".repeat(Math.round(bytesPerIteration / 2));
     for (const synchronous of ["off", "full"] as const) {
       const place = join(folder, synchronous);
-      const loop = await openLoop(place, synchronous);
+      const loop = await openLoop(place, synchronous === "full" ? "lose-nothing" : "lose-last-moments");
       const bare = bareTable(place, synchronous);
       const inserts = () => {
         for (let i = 0; i < ITERATIONS * 2; i += 1) bare.insert(half);

@@ -40,7 +40,7 @@ const runtime = await createRuntime({
   agents: [agent],
   gate: tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256),
   principal: { kind: "user", id: "bench" },
-  synchronous: "off",
+  powerCut: "lose-last-moments",
 });
 
 /** Bytes in use once everything that can go has gone. */

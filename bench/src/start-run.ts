@@ -2,7 +2,7 @@
 import { openBench } from "./places.ts";
 
 const [folder = ".", what] = process.argv.slice(2);
-const bench = await openBench(folder, { synchronous: "full", thread: "main" });
+const bench = await openBench(folder, { powerCut: "lose-nothing", thread: "main" });
 if (what === "run") await bench.session(1);
 else {
   const { rss, heapUsed } = process.memoryUsage();

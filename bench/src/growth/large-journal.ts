@@ -27,7 +27,7 @@ export const openLarge = (directory: string): Promise<Runtime> =>
     gate: ASKING,
     principal: USER,
     model: () => countingModel(ITERATIONS),
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     thread: "main",
   });
 

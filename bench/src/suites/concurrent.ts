@@ -9,8 +9,8 @@ const ITERATIONS = 10;
 
 export const concurrent = ({ effort, sessions }: { readonly effort: Effort; readonly sessions: number }): Promise<Report> =>
   inFolder(async (folder) => {
-    const main = await openBench(`${folder}/main`, { synchronous: "full", thread: "main" });
-    const worker = await openBench(`${folder}/worker`, { synchronous: "full", thread: "worker" });
+    const main = await openBench(`${folder}/main`, { powerCut: "lose-nothing", thread: "main" });
+    const worker = await openBench(`${folder}/worker`, { powerCut: "lose-nothing", thread: "worker" });
     const bare = bareTable(folder, "full");
     const units = sessions * ITERATIONS;
     await main.session(ITERATIONS);
@@ -74,7 +74,7 @@ export const thousand = ({ rounds, sessions }: { readonly rounds: number; readon
     const lines: Line[] = [];
     const aims: Aim[] = [];
     for (const thread of ["main", "worker"] as const) {
-      const bench = await openBench(`${folder}/${thread}`, { synchronous: "full", thread });
+      const bench = await openBench(`${folder}/${thread}`, { powerCut: "lose-nothing", thread });
       await driveAtOnce(bench, Math.min(sessions, 100)); // warm-up
       const all: Driven[] = [];
       for (let round = 0; round < rounds; round += 1) all.push(await driveAtOnce(bench, sessions));

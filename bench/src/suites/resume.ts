@@ -11,7 +11,7 @@ const EVENTS_PER_ITERATION = 7;
 
 export const resume = ({ effort, events }: { readonly effort: Effort; readonly events: number }): Promise<Report> =>
   inFolder(async (folder) => {
-    const { runtime, session } = await openBench(folder, { synchronous: "off", thread: "main" });
+    const { runtime, session } = await openBench(folder, { powerCut: "lose-last-moments", thread: "main" });
     await session(Math.ceil(events / EVENTS_PER_ITERATION));
     const [summary] = await runtime.inspect.sessions({ state: null, agent: null, before: null, most: 1 });
     if (summary === undefined) throw new Error("there is no session");

@@ -14,7 +14,7 @@ type Options = Readonly<{ effort: Effort; iterations: number }>;
 /** Synchronous FULL: what a durable iteration takes. */
 export const sqliteFull = ({ effort }: Options): Promise<Report> =>
   inFolder(async (folder) => {
-    const bench = await openBench(folder, { synchronous: "full", thread: "main" });
+    const bench = await openBench(folder, { powerCut: "lose-nothing", thread: "main" });
     const bare = bareTable(folder, "full");
     const half = "x".repeat(await bytesPerAppend(bench));
     const measured = await compare(
@@ -45,7 +45,7 @@ export const sqliteFull = ({ effort }: Options): Promise<Report> =>
 /** Synchronous OFF: the disk does not count, so this is work. */
 export const sqliteOff = ({ effort, iterations }: Options): Promise<Report> =>
   inFolder(async (folder) => {
-    const bench = await openBench(folder, { synchronous: "off", thread: "main" });
+    const bench = await openBench(folder, { powerCut: "lose-last-moments", thread: "main" });
     const bare = bareTable(folder, "off");
     const half = "x".repeat(await bytesPerAppend(bench));
     const sizes = [10, 100, 1_000].filter((n) => n <= iterations);

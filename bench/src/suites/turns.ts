@@ -18,7 +18,7 @@ export const turns = ({ turns: many }: { readonly turns: number }): Promise<Repo
         gate: tableGate(PERMIT_ALL, sha256),
         principal: USER,
         model: () => countingModel(1),
-        synchronous: "off",
+        powerCut: "lose-last-moments",
         thread: "main",
       });
     const runtime = await open();

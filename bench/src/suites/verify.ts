@@ -12,13 +12,13 @@ const ports: ProofPorts = { hash: sha256, checkSignature, nameKey };
 
 export const verifying = ({ effort, entries }: { readonly effort: Effort; readonly entries: number }): Promise<Report> =>
   inFolder(async (folder) => {
-    const single = await openBench(`${folder}/single`, { synchronous: "off", thread: "main" });
+    const single = await openBench(`${folder}/single`, { powerCut: "lose-last-moments", thread: "main" });
     await single.session(Math.ceil(entries / 7));
     const [summary] = await single.runtime.inspect.sessions({ state: null, agent: null, before: null, most: 1 });
     if (summary === undefined) throw new Error("there is no session");
     const events: Entry[] = [];
     for await (const entry of single.runtime.inspect.events(summary.session)) events.push(entry);
-    const grouped = await openBench(`${folder}/grouped`, { synchronous: "off", thread: "main" });
+    const grouped = await openBench(`${folder}/grouped`, { powerCut: "lose-last-moments", thread: "main" });
     await copyInGroups(grouped.runtime, events);
 
     const measured = await compare(

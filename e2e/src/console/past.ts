@@ -28,7 +28,7 @@ const runtime = await createRuntime({
   agents: [],
   gate: tableGate([], sha256),
   principal: { kind: "system", id: "e2e" },
-  synchronous: "off",
+  powerCut: "lose-last-moments",
 });
 const { journal } = runtime.place.store;
 

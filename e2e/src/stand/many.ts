@@ -10,7 +10,7 @@ const runtime = await createRuntime({
   agents: [],
   gate: tableGate([], sha256),
   principal: { kind: "system", id: "e2e" },
-  synchronous: "off",
+  powerCut: "lose-last-moments",
 });
 const { journal } = runtime.place.store;
 const entries = await journal.read(sessionId(like), seq(0), 1_000);

@@ -7,7 +7,7 @@ import { type KnowledgeDefinition, readKnowledgeSettings } from "../agents/agent
 import { toolbox } from "../agents/define-tool.ts";
 import { listAgentTools } from "../agents/delegate-tool.ts";
 import type { Row } from "../gate/table.ts";
-import { type Journal, type SealMode, type StandingGrant, unseal } from "../journal/index.ts";
+import { type Journal, type StandingGrant, unseal } from "../journal/index.ts";
 import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
 import { openBreakers } from "../loop/calls/breakers.ts";
 import { followChild, takeUpParents } from "../loop/calls/delegate.ts";
@@ -49,6 +49,7 @@ import {
   PLAIN_WINDOW,
   type Prices,
   type Principal,
+  type SealMode,
   type SessionId,
   type SystemEvent,
   seq,

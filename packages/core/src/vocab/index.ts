@@ -2,6 +2,7 @@ export * from "./abort.ts";
 export * from "./action-id.ts";
 export * from "./attachment.ts";
 export * from "./context.ts";
+export * from "./durability.ts";
 export * from "./edit.ts";
 export * from "./ending.ts";
 export * from "./event.ts";

@@ -17,7 +17,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   "project.agents": [{ project: { name: "p", agents: ["x.ts"] } }, "agents", ["x.ts"]],
   "project.tools": [{ project: { name: "p", tools: ["t.ts"] } }, "tools", ["t.ts"]],
   "journal.directory": [{ journal: { directory: "j" } }, "journal.directory", "/p/j"],
-  "journal.synchronous": [{ journal: { synchronous: "off" } }, "journal.synchronous", "off"],
+  "journal.power_cut": [{ journal: { power_cut: "lose-last-result" } }, "journal.powerCut", "lose-last-result"],
+  "journal.sealing": [{ journal: { sealing: "each" } }, "journal.sealing", "each"],
   "skills.home": [{ skills: { home: true } }, "skillsHome", expect.stringContaining("skills")],
   "knowledge.embedding": [
     { knowledge: { embedding: "openai/text-embedding-3-small" } },

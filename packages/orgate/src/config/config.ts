@@ -2,7 +2,17 @@
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { type Limits, lazily, lowerFirst, type Prices, suggestNearest } from "@orgate/core/vocab";
+import {
+  type Limits,
+  lazily,
+  lowerFirst,
+  POWER_CUTS,
+  type PowerCut,
+  type Prices,
+  SEAL_MODES,
+  type SealMode,
+  suggestNearest,
+} from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
 import { projectScheduleSchema, projectWebhookSchema, type ScheduleConfig, type WebhookConfig } from "./schedule-schema.ts";
@@ -35,7 +45,8 @@ const projectSchema = lazily(() =>
     journal: z
       .strictObject({
         directory: z.string().min(1).default(".orgate"),
-        synchronous: z.enum(["full", "normal", "off"]).default("full"),
+        power_cut: z.enum(POWER_CUTS).default("lose-nothing"),
+        sealing: z.enum(SEAL_MODES).default("interval"),
       })
       .prefault({}),
     skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
@@ -101,7 +112,7 @@ export type Config = Readonly<{
   /** Limits of the coordinator, in place of those of its file. */
   coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
-  journal: Readonly<{ directory: string; synchronous: "full" | "normal" | "off" }>;
+  journal: Readonly<{ directory: string; powerCut: PowerCut; sealing: SealMode }>;
   /** Where `orgate up` listens, the names under which it is reached beside its address, the proxies in front of it, and how many sessions it drives at once. */
   /** `chatKeysInUrl`: whether `/ws/chat` takes an API key at `?token=`. */
   server: Readonly<{
@@ -152,7 +163,7 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       prices,
       knowledge: Object.freeze({ embedding: knowledge.embedding ?? null }),
       coordinator,
-      journal: Object.freeze({ directory: resolve(root, journal.directory), synchronous: journal.synchronous }),
+      journal: Object.freeze({ directory: resolve(root, journal.directory), powerCut: journal.power_cut, sealing: journal.sealing }),
       server: Object.freeze({
         host: server.host,
         port: server.port,

@@ -68,7 +68,7 @@ test.each<[string, string, number, number, string]>([
   ["an unknown table", `${GOOD}\n# the jurnal\n[jurnal]\npath = "x"\n`, 5, 2, "there is no setting `jurnal`"],
   ["an unknown key", '[project]\n  nmae = "x"\n  name = "shop"\n', 2, 3, "there is no setting `project.nmae`"],
   ["an unknown dotted key", `project.name = "shop"\njournal.sync = "full"\n`, 2, 9, "there is no setting `journal.sync`"],
-  ["a wrong value", `${GOOD}\n[journal]\ndirectory = "j"\nsynchronous = "maybe"\n`, 6, 1, "`journal.synchronous`"],
+  ["a wrong value", `${GOOD}\n[journal]\ndirectory = "j"\npower_cut = "maybe"\n`, 6, 1, "`journal.power_cut`"],
   ["a wrong element over lines", '[project]\nname = "shop"\nagents = [\n  "a.ts",\n  "../b.ts",\n]\n', 6, 1, "`project.agents.1`"],
   ["a missing key in its table", "[journal]\n[project]\nagents = []\n", 2, 2, "`project.name` is missing"],
   ["nothing at all", "", 1, 1, "`project` is missing"],

@@ -157,7 +157,7 @@ test(
       agents: [agent],
       gate,
       principal: { kind: "user", id: "ana" },
-      synchronous: "off",
+      powerCut: "lose-last-moments",
     });
     try {
       const { events } = await runtime.complete("worker", "take over");

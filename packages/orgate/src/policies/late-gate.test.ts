@@ -368,8 +368,20 @@ describe("a gate that answers later", () => {
       },
     });
     const principal = { kind: "user", id: "ada" } as const;
-    const slow = await createRuntime({ directory, agents: [payerOf("slow", ["pay", "other"])], gate, principal, synchronous: "off" });
-    const quick = await createRuntime({ directory, agents: [payerOf("quick", ["pay"])], gate: counting, principal, synchronous: "off" });
+    const slow = await createRuntime({
+      directory,
+      agents: [payerOf("slow", ["pay", "other"])],
+      gate,
+      principal,
+      powerCut: "lose-last-moments",
+    });
+    const quick = await createRuntime({
+      directory,
+      agents: [payerOf("quick", ["pay"])],
+      gate: counting,
+      principal,
+      powerCut: "lose-last-moments",
+    });
     const decided = Promise.withResolvers<void>();
     const run = slow.complete("payer", "Pay.", {
       on: (live) => live.kind === "entry" && live.entry.event.kind === "gate.decided" && live.entry.event.id === "1.0" && decided.resolve(),

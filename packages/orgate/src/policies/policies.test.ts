@@ -272,7 +272,7 @@ const journalOptions = (gate: Policies, agents: readonly Agent[]) => ({
   agents,
   gate,
   principal: { kind: "user", id: "ana" } as const,
-  synchronous: "off" as const,
+  powerCut: "lose-last-moments" as const,
 });
 
 test("G-15 the journal has each set once, whoever opens it, and each refusal", async () => {

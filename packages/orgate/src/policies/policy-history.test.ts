@@ -42,7 +42,7 @@ async function start(policies: Policies, agents: readonly Agent[] = [clerk()]): 
     agents,
     gate: policies,
     principal: { kind: "user", id: "ana" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   return runtime;
 }

@@ -45,7 +45,7 @@ async function called(root: string, tool: string, args: JsonObject, env: Env = {
     agents: [agent],
     gate: tableGate(rows, sha256),
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     model: () => model,
   });
   try {

@@ -37,7 +37,7 @@ import type {
   TrustedValue,
   TrustedValuePage,
 } from "@orgate/core/journal";
-import type { StandingHalt } from "@orgate/core/vocab";
+import type { PowerCut, SealMode, StandingHalt } from "@orgate/core/vocab";
 import type { FileInput, HistoryInput } from "../files/file-input.ts";
 import type { Env } from "../node/env.ts";
 import type { Person } from "../store/keyring.ts";
@@ -65,7 +65,10 @@ export type RuntimeOptions = Readonly<{
   surfaces?: Readonly<Record<string, Surface>>;
   /** `worker` keeps a server's event loop free of disk waits; `main` is quicker for one-shot use. */
   thread?: "main" | "worker";
-  synchronous?: "full" | "normal" | "off";
+  /** What a power cut may take back: nothing, unless you say otherwise. No crash of a process loses anything. */
+  powerCut?: PowerCut;
+  /** `each` signs every transaction by itself instead of every tenth of a second. */
+  sealing?: SealMode;
   /** The model of agents that name none: `provider/name`. */
   defaultModel?: string;
   /** Your own model in place of the lookup by `provider/name`; `languageModel` wraps any AI SDK model. */

@@ -19,7 +19,8 @@ afterAll(() => {
 const ana = { kind: "user", id: "ana" } as const;
 const halt = (place: OpenProjectStore, scope: string): Promise<void> =>
   place.orders.halt({ kind: "work.halted", scope, by: ana, reason: "x" });
-const open = (directory: string): Promise<OpenProjectStore> => openProjectStore({ directory, thread: "main", synchronous: "off" });
+const open = (directory: string): Promise<OpenProjectStore> =>
+  openProjectStore({ directory, thread: "main", powerCut: "lose-last-moments" });
 const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => null,

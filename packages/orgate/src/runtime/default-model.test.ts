@@ -28,7 +28,7 @@ async function open(directory: string, more: object = {}): Promise<Runtime> {
     agents: [plain, own],
     gate,
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     env: {},
     ...more,
   });

@@ -7,7 +7,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const PROBE = `
   import { closeSync, openSync, writeSync } from "node:fs";
   const { openProjectStore } = await import(process.argv[1]);
-  const place = await openProjectStore({ directory: "/small/.orgate", thread: "main", synchronous: "normal" });
+  const place = await openProjectStore({ directory: "/small/.orgate", thread: "main", powerCut: "lose-last-moments" });
   const ready = () => place.store.checkWritable().then(() => "ready", ({ fault }) => fault.kind);
   const before = await ready();
   const fd = openSync("/small/filling", "w");

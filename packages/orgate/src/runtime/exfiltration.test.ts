@@ -104,7 +104,7 @@ async function play(
     gate: gateOf(policies, tools),
     principal: { kind: "user", id: "ann" },
     model: obedient({ clerk: steps, helper }),
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   runtimes.push(runtime);
   return { done: await runtime.complete("clerk", request), left };

@@ -108,7 +108,7 @@ async function open(policies: string, model: (agent: Agent) => Model, directory 
     gate,
     principal: { kind: "user", id: "ann" },
     model,
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   runtimes.push(runtime);
   return runtime;
@@ -166,7 +166,7 @@ test("G-28 what a person says while the turn runs is their own word too", async 
     gate,
     principal: { kind: "user", id: "ann" },
     model,
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   runtimes.push(runtime);
   const ann = createPerson(join(directory, "home"), "ann", ed25519);

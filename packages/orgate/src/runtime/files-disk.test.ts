@@ -36,7 +36,7 @@ async function session(iterations: number, bytes: Uint8Array | null) {
     agents: [defineAgent({ name: "eye", instructions: "Look.", model: "offline/eye", tools: [look], limits: { iterations: 100 } })],
     gate: tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256),
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     model: () => model,
   });
   runtimes.push(runtime);

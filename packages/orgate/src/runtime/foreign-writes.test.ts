@@ -42,7 +42,13 @@ async function besideAnother(sessions: number): Promise<Readonly<{ statements: n
     },
   });
   const open = () =>
-    createRuntime({ directory: folder, agents: [clerk], gate: GATE, principal: { kind: "user", id: "ann" }, synchronous: "off" });
+    createRuntime({
+      directory: folder,
+      agents: [clerk],
+      gate: GATE,
+      principal: { kind: "user", id: "ann" },
+      powerCut: "lose-last-moments",
+    });
   const [here, there] = [await open(), await open()];
   const ann = createPerson(join(folder, "home"), "ann", ed25519);
   await there.place.keyring.certifyPerson(ann.name, ann.key.publicKey);

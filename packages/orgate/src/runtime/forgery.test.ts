@@ -110,7 +110,7 @@ async function openOffice(folder: string): Promise<Office> {
     agents: [agent],
     gate: tableGate(ROWS, sha256, {}),
     principal: { kind: "user", id: "eve" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   runtimes.push(runtime);
   const home = join(folder, "home");
@@ -227,7 +227,7 @@ test.each(Object.keys(FORGERIES))(
       const folder = newFolder();
       cpSync(template.folder, folder, { recursive: true });
       const directory = join(folder, ".orgate");
-      const open = () => openProjectStore({ directory, thread: "main", synchronous: "off" });
+      const open = () => openProjectStore({ directory, thread: "main", powerCut: "lose-last-moments" });
       const alive = await open();
       forge(directory, stream(), event(), how);
       const refused = await errorOf(alive.store.journal.read(stream(), seq(0), 1_000));

@@ -37,7 +37,7 @@ const options = (name: string, gate: Gate): RuntimeOptions => ({
   agents: [clerk],
   gate,
   principal: { kind: "user", id: "ann" },
-  synchronous: "off",
+  powerCut: "lose-last-moments",
 });
 
 let runtime: Runtime;
@@ -249,7 +249,8 @@ describe("wrong arguments", () => {
     ["a misspelt option", { ...options("w", allow), midleware: [] }, "options.midleware"],
     ["a model that is no function", { ...options("w", allow), model: "x/y" }, "options.model"],
     ["middleware that is no list", { ...options("w", allow), middleware: {} }, "options.middleware"],
-    ["a synchronous that there is not", { ...options("w", allow), synchronous: "maybe" }, "options.synchronous"],
+    ["a power cut that there is not", { ...options("w", allow), powerCut: "maybe" }, "options.powerCut"],
+    ["a sealing that there is not", { ...options("w", allow), sealing: "maybe" }, "options.sealing"],
   ])("A-16 createRuntime with %s names the option", async (_, given, names) => {
     expectFault(await thrown(() => Reflect.apply(createRuntime, null, [given])), names);
   });

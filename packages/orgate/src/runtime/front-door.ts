@@ -1,5 +1,6 @@
 /** Checks the arguments of the library's front door: a wrong argument is one fault, before anything is done. */
 import { isModelName, SURFACES } from "@orgate/core";
+import { POWER_CUTS, SEAL_MODES } from "@orgate/core/vocab";
 import {
   type ArgumentCheck,
   assertArguments,
@@ -74,7 +75,8 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentChec
   surface: optional(oneOf(...SURFACES)),
   surfaces: optional(object),
   thread: optional(oneOf("main", "worker")),
-  synchronous: optional(oneOf("full", "normal", "off")),
+  powerCut: optional(oneOf(...POWER_CUTS)),
+  sealing: optional(oneOf(...SEAL_MODES)),
   defaultModel: optional(modelName),
   model: optional(need("a function from an agent to a model", "model: (agent) => languageModel(…)", isFunction)),
   env: optional(object),

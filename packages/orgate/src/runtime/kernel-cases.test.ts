@@ -43,7 +43,7 @@ async function kernel(steps: readonly Step[], rows = ALL, more: { folder?: strin
     agents: [agent],
     gate: tableGate(rows, sha256),
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     model: () => more.model ?? model,
   });
   runtimes.push(runtime);
@@ -168,7 +168,7 @@ test("H-14 a delegate is asked, answers in a session of its own, and its answer 
     ],
     gate: tableGate(ALL, sha256),
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     model: ({ name }) => models[name] ?? scriptedModel([]),
   });
   runtimes.push(runtime);

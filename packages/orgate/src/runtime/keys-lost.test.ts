@@ -9,7 +9,7 @@ beforeEach(() => {
   directory = join(mkdtempSync(join(tmpdir(), "orgate-keys-")), ".orgate");
 });
 afterEach(() => rmSync(join(directory, ".."), { recursive: true }));
-const open = () => openProjectStore({ directory, thread: "main", synchronous: "normal" });
+const open = () => openProjectStore({ directory, thread: "main", powerCut: "lose-last-moments" });
 
 test("J-17 keys of a journal that is there are not made again: it stops with what to do, and nothing is left behind", async () => {
   await (await open()).close();

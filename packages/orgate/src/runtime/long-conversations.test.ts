@@ -75,7 +75,7 @@ test("L-23 in the library turn 2,000 steps over as many rows, and moves as many 
     agents: [clerk],
     gate: GATE,
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   closing.push(async () => {
     await runtime.close();

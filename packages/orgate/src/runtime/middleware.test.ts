@@ -30,7 +30,7 @@ async function open(folder: string, more: Partial<RuntimeOptions> = {}, own = [m
     agents: [echo],
     gate: tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256),
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     ...more,
   });
   runtimes.push(runtime);

@@ -52,7 +52,13 @@ async function openOffice(folder: string, paid: unknown[]) {
   });
   const directory = join(folder, ".orgate");
   const gate = tableGate(ROWS, sha256, {});
-  const runtime = await createRuntime({ directory, agents: [agent], gate, principal: { kind: "user", id: "eve" }, synchronous: "off" });
+  const runtime = await createRuntime({
+    directory,
+    agents: [agent],
+    gate,
+    principal: { kind: "user", id: "eve" },
+    powerCut: "lose-last-moments",
+  });
   runtimes.push(runtime);
   const home = join(folder, "home");
   const isNew = !existsSync(join(home, "keys", "ana.key"));

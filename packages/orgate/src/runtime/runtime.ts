@@ -177,7 +177,7 @@ export function startRun(
 /** Checks the options, then opens what a runtime stands on; nothing is opened when one of them is wrong. */
 async function openParts(options: RuntimeOptions) {
   checkRuntimeOptions(options);
-  const { directory, gate, thread = "main", synchronous = "full" } = options;
+  const { directory, gate, thread = "main", powerCut = "lose-nothing", sealing = "interval" } = options;
   const given = options.agents.map((agent) => withDefaultModel(agent, options.defaultModel ?? null));
   const agentsByName = indexAgents(given);
   checkDelegates(agentsByName);
@@ -185,7 +185,7 @@ async function openParts(options: RuntimeOptions) {
   assertNamedPorts(given, options);
   const outside = portsOf(options);
   const { store, knowledge, breakers } = options;
-  const place = await openProjectStore({ directory, thread, synchronous, clock: outside.clock, store, knowledge, breakers });
+  const place = await openProjectStore({ directory, thread, powerCut, sealing, clock: outside.clock, store, knowledge, breakers });
   try {
     const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
     const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };

@@ -51,7 +51,7 @@ async function search(policies: string, { path = ".", without = "" }: { path?: s
     gate: gateOf(policies, tools),
     principal: { kind: "user", id: "ann" },
     model: searching({ text: "needle", path }),
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   runtimes.push(runtime);
   const { events } = await runtime.complete("clerk", "look for it");

@@ -55,7 +55,7 @@ async function open(folder: string, { steps, hold, ...more }: Extra = {}): Promi
     agents: [agentOf("echo"), agentOf("other")],
     gate: tableGate([{ id: "all", action: "*", verdict: "allow" }], sha256),
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     ...(scripted === null ? {} : { model: () => scripted }),
     ...more,
   });

@@ -64,7 +64,7 @@ async function openOffice(folder: string, isNew = false, thread: "main" | "worke
     agents: [agent],
     gate: tableGate(ROWS, sha256, {}),
     principal: { kind: "user", id: "eve" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     thread,
   });
   runtimes.push(runtime);

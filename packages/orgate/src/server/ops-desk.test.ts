@@ -24,7 +24,7 @@ async function opened(): Promise<Readonly<{ folder: string; runtime: Runtime }>>
   const agents = (await loadProject(config)).agents.map(({ agent }) => agent);
   const gate = openPolicies(config, agents, "api");
   const principal = { kind: "user", id: "ana" } as const;
-  const runtime = await createRuntime({ directory: config.journal.directory, agents, gate, principal, synchronous: "off" });
+  const runtime = await createRuntime({ directory: config.journal.directory, agents, gate, principal, powerCut: "lose-last-moments" });
   away.push(async () => {
     await runtime.close();
     rmSync(folder, { recursive: true, force: true });

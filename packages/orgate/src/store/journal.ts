@@ -8,12 +8,14 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Head, Journal, OpenUnknowns, PowerCut, Records, SealMode, SealPorts, Trust } from "@orgate/core/journal";
+import type { Head, Journal, OpenUnknowns, Records, SealPorts, Trust } from "@orgate/core/journal";
 import {
   type Digest,
   errorMessage,
   FaultError,
   type KeyId,
+  type PowerCut,
+  type SealMode,
   type Seq,
   type SessionId,
   type Sign,
@@ -37,7 +39,7 @@ import { appendMacs, findForgedRows, openSeals, UNPROVED } from "./sqlite/proof/
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader, type Tally } from "./sqlite/reader.ts";
 import { type HoldRow, JournalRows, type StoredPlace } from "./sqlite/rows.ts";
-import { databasePaths, findStrangeSchema, openDatabase, type Synchronous, withWriteFaults } from "./sqlite/schema.ts";
+import { databasePaths, findStrangeSchema, openDatabase, withWriteFaults } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
@@ -53,7 +55,6 @@ export type StoreOptions = Readonly<{
   /** Whose seals count. What is read is believed only under such a seal. */
   trust: (records: Records) => Trust;
   thread?: "main" | "worker";
-  synchronous?: Synchronous;
   /** `each`: every transaction is sealed by itself. */
   sealing?: SealMode;
   /** What a power cut may take back. */
@@ -143,9 +144,9 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
 }
 
 export function openStore(options: StoreOptions): Store {
-  const { directory, keyFor, thread = "main", synchronous = "full", maxPages = null } = options;
+  const { directory, keyFor, thread = "main", powerCut = "lose-nothing", maxPages = null } = options;
   const places = databasePaths(directory);
-  const open = { create: true, synchronous, maxPages };
+  const open = { create: true, synchronous: powerCut === "lose-last-moments" ? "off" : "full", maxPages } as const;
   const db = openDatabase(places, open);
   const taken = closingOnError(db, () => withWriteFaults(() => takeSlot(places.writers)));
   try {
@@ -180,7 +181,7 @@ export function openStore(options: StoreOptions): Store {
       isAlive,
       blobKey: options.blobKey,
       sealing: options.sealing ?? "interval",
-      powerCut: options.powerCut ?? "lose-nothing",
+      powerCut,
       inbox,
       confirm,
     });

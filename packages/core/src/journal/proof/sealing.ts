@@ -16,9 +16,6 @@ import { toMark } from "./seal.ts";
 
 export const SEAL_WITHIN_MS = 100;
 
-/** `each`: every transaction carries a seal. `interval`: at the latest after SEAL_WITHIN_MS. */
-export type SealMode = "interval" | "each";
-
 const AT_ONCE: ReadonlySet<EventKind> = new Set<EventKind>([
   ...(["session.opened", "session.forked", "session.closed", "agent.changed", "hold.taken"] as const),
   ...(["turn.started", "turn.ended", "turn.halted", "turn.cancel-asked"] as const),
@@ -40,12 +37,6 @@ const isUnknown = (e: JournalEvent): boolean => e.kind === "act.ended" && e.outc
 /** True for an append that is sealed in its own transaction. */
 export const isSealedAtOnce = (stream: StreamId, events: readonly TimedEvent[]): boolean =>
   events.some(({ event }) => isAlwaysSealed(stream, event.kind) || isUnknown(event));
-
-/**
- * `lose-nothing`: every transaction reaches the disk before anybody hears of it. `lose-last-result`: results and requests to the model reach it together
- * with the next start; a power cut may take them back, and the last call of a session becomes an unknown outcome. No crash of a process loses anything.
- */
-export type PowerCut = "lose-nothing" | "lose-last-result";
 
 const RESULTS: ReadonlySet<EventKind> = new Set<EventKind>([
   ...(["act.ended", "text.cleaned", "names.told", "labels.added", "budget.settled", "note", "gate.decided"] as const),

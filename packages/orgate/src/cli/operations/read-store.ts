@@ -67,6 +67,9 @@ export function configIfAny(given: Given): Config | (Pick<Config, "journal"> & R
     const root = given.project === null ? findProject(given.cwd) : resolve(given.cwd, given.project);
     const directory = join(root, ".orgate");
     if (!hasJournal(directory)) throw error;
-    return { journal: { directory, synchronous: "full" }, undecided: `${error.message}; the journal in \`${directory}\` was taken` };
+    return {
+      journal: { directory, powerCut: "lose-nothing", sealing: "interval" },
+      undecided: `${error.message}; the journal in \`${directory}\` was taken`,
+    };
   }
 }

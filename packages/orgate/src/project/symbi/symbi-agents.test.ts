@@ -48,7 +48,7 @@ const start = (root: string, agents: readonly Agent[], gate: Gate, calls: readon
     agents,
     gate,
     principal: { kind: "user", id: "ann" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     model: () => scriptedModel([...calls.map((euros) => reply.calls([{ tool: "pay", args: { euros } }])), reply.text("done")]),
   });
 

@@ -75,7 +75,7 @@ async function office(rows = ROWS, groups: Readonly<Record<string, readonly stri
     agents: [agent],
     gate: tableGate(rows, sha256, groups),
     principal: { kind: "user", id: "eve" },
-    synchronous: "off",
+    powerCut: "lose-last-moments",
     project: "till",
     notify: { tell: (notice) => void notices.push(notice), close: async () => {} },
   });

@@ -446,7 +446,7 @@ test("N-13 a session that is driven meanwhile is named and left, the others are 
   const last = await runtime.complete("clerk", "and the vault again?");
   const fork = await runtime.sessions.fork(origin.session, { at: seq(3) });
   const id = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact")?.id ?? knowledgeId("");
-  const elsewhere = await openProjectStore({ directory, thread: "main", synchronous: "off" });
+  const elsewhere = await openProjectStore({ directory, thread: "main", powerCut: "lose-last-moments" });
   const driven = [first.session, last.session, fork.session];
   const holds = await Promise.all(driven.map((one) => elsewhere.store.journal.take(one)));
   const done = await forgetItems(editor, { ids: [id], reason: "asked for", erase: true });

@@ -53,7 +53,7 @@ async function conducted(surface: Surface, line: string, middleware: readonly Mi
     principal: { kind: "user", id: "bob" },
     surface,
     middleware,
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   try {
     const result = await runtime.complete(ORCHESTRATOR, line);
@@ -98,7 +98,7 @@ test("S-18 whoever else speaks in a session that was opened at the machine is as
     gate,
     principal: { kind: "user", id: "bob" },
     surface: "cli",
-    synchronous: "off",
+    powerCut: "lose-last-moments",
   });
   try {
     const { session } = await runtime.complete(ORCHESTRATOR, '/parallel a b "go"');

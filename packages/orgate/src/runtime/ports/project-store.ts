@@ -17,6 +17,7 @@ import {
   type SessionId,
 } from "@orgate/core";
 import { createTrust } from "@orgate/core/journal";
+import type { PowerCut, SealMode } from "@orgate/core/vocab";
 import { openKnowledge } from "../../knowledge/sqlite.ts";
 import { bindMethods } from "../../node/bind-methods.ts";
 import { createUptime, nodeClock } from "../../node/clock.ts";
@@ -35,7 +36,8 @@ export type ProjectStoreOptions = Readonly<{
   /** Where journal, keys and locks lie: `.orgate` of a project. */
   directory: string;
   thread: "main" | "worker";
-  synchronous: "full" | "normal" | "off";
+  powerCut: PowerCut;
+  sealing?: SealMode;
   clock?: Clock;
   /** In place of SQLite. */
   store?: OpenOwnStore | undefined;
@@ -65,7 +67,7 @@ export type OpenProjectStore = Readonly<{
 }>;
 
 export async function openProjectStore(options: ProjectStoreOptions): Promise<OpenProjectStore> {
-  const { directory, thread, synchronous } = options;
+  const { directory, thread, powerCut, sealing = "interval" } = options;
   const clock = bindMethods(options.clock ?? nodeClock);
   const keys = openProjectKeys(join(directory, "keys"), ed25519);
   const keyFor = (writer: Parameters<typeof keys.writer>[0]) => {
@@ -74,7 +76,8 @@ export async function openProjectStore(options: ProjectStoreOptions): Promise<Op
   };
   const trust = createTrust(keys.root().publicKey, PROOF_PORTS);
   const opening = { directory, blobKey: keys.blobKey, keyFor, trust };
-  const store = options.store === undefined ? openStore({ ...opening, thread, synchronous }) : await openOwnStore(options.store, opening);
+  const store =
+    options.store === undefined ? openStore({ ...opening, thread, powerCut, sealing }) : await openOwnStore(options.store, opening);
   try {
     const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: clock.now });
     await keyring.enrol(); // before anything else is appended: a seal by an unknown key proves nothing

@@ -41,7 +41,7 @@ async function quiet({ dial }: Guarded, headers: Readonly<Record<string, string>
 
 /** In another process, as far as the journal can tell: its writes are noticed by the server by itself. */
 async function elsewhere({ stand }: Guarded, work: (place: OpenProjectStore) => Promise<unknown>): Promise<void> {
-  const place = await openProjectStore({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
+  const place = await openProjectStore({ directory: join(stand.folder, ".orgate"), thread: "main", powerCut: "lose-last-moments" });
   await work(place);
   await place.close();
 }

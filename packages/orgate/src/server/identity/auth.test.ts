@@ -127,7 +127,7 @@ test("W-12 what is revoked, here or by another process, or has expired, ends at 
   expect(why(await identity.authenticate(used))).toBe("401 this access is revoked");
   expect(identity.ticket(a, null)).toMatchObject({ status: 401 });
 
-  const place = await openProjectStore({ directory: join(stand.folder, ".orgate"), thread: "main", synchronous: "off" });
+  const place = await openProjectStore({ directory: join(stand.folder, ".orgate"), thread: "main", powerCut: "lose-last-moments" });
   const book = openAccessStore({ journal: place.store.journal, secrets: secretPort, now: () => millis(clock.now) });
   await book.revoke(theirs.access, { kind: "user", id: "ann" }, "gone");
   while (identity.mayDo(b, SEE) === null) await soon();

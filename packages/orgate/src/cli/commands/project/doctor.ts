@@ -5,7 +5,7 @@
 
 import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
-import { errorMessage } from "@orgate/core/vocab";
+import { errorMessage, type PowerCut } from "@orgate/core/vocab";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
 import type { Config } from "../../../config/config.ts";
@@ -243,7 +243,13 @@ const providersWith = (settings: ModelSettings, online: boolean): Promise<readon
     }),
   );
 
-async function journalIn({ journal: { directory } }: Config): Promise<Found> {
+const AFTER_POWER_CUT: Readonly<Record<PowerCut, string>> = {
+  "lose-nothing": "a power cut loses nothing",
+  "lose-last-result": "a power cut may lose the last result of a session: its call is then an unknown outcome",
+  "lose-last-moments": "A POWER CUT MAY LOSE THE LAST MOMENTS, AND CALLS MADE IN THEM MAY BE MADE AGAIN: for tests only",
+};
+
+async function journalIn({ journal: { directory, powerCut } }: Config): Promise<Found> {
   if (!hasRun(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
   try {
     const look = openReadOnlyStore(directory);
@@ -251,7 +257,7 @@ async function journalIn({ journal: { directory } }: Config): Promise<Found> {
     await look.close();
     if (alarm !== undefined)
       return { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail })) };
-    return { ok: true, detail: `in ${directory}; \`orgate journal verify\` proves it` };
+    return { ok: true, detail: `in ${directory}; ${AFTER_POWER_CUT[powerCut]}; \`orgate journal verify\` proves it` };
   } catch (error) {
     return { ok: false, detail: why(error) };
   }

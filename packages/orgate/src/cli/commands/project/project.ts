@@ -27,8 +27,8 @@ export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): Re
 
 /** With the right to append. */
 export async function writingProject<T>(config: Pick<Config, "journal">, work: (place: OpenProjectStore) => Promise<T>): Promise<T> {
-  const { directory, synchronous } = config.journal;
-  const place = await openProjectStore({ directory, thread: "main", synchronous });
+  const { directory, powerCut, sealing } = config.journal;
+  const place = await openProjectStore({ directory, thread: "main", powerCut, sealing });
   try {
     return await work(place);
   } finally {

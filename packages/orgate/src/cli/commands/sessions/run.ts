@@ -130,7 +130,7 @@ export async function withRuntime<T>(
   { project: { config, agents, gate, mcp }, by, model }: CommandRuntime,
   work: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
-  const { directory, synchronous } = config.journal;
+  const { directory, powerCut, sealing } = config.journal;
   const notify = makeNotify(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
   const { embedding } = config.knowledge;
@@ -143,7 +143,8 @@ export async function withRuntime<T>(
     gate,
     principal: by,
     surface: "cli",
-    synchronous,
+    powerCut,
+    sealing,
     ...keys,
     ...told,
     ...ports,
