@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
 import { readExport, type Verification, verify } from "@orgate/core/journal";
 import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
-import { readRows } from "./stand/rows.ts";
+import { readRows } from "./rows.ts";
 import { TOOLS } from "./stand/script.ts";
 import type { Line } from "./stand/wire.ts";
 
@@ -44,6 +44,9 @@ const prove = ({ records }: ReadStore, directory: string): Verification =>
 const problemsIn = ({ problems }: Verification): readonly Violation[] =>
   problems.map((p) => `J-11 the journal does not verify: ${JSON.stringify(p)}`);
 
+/** Tables beside the entries, the index of streams among them, are what the entries make of them, whoever died. */
+const wrongRowsIn = (store: ReadStore): readonly Violation[] => store.wrongRows(Date.now()).map((row) => `J-23 J-32 ${row} is wrong`);
+
 /** The journal verifies, and says so many entries are unsealed and so many seals recovered what a dead process had left. */
 export function verifyTail(directory: string, expected: Readonly<{ unsealed: number; recovered: number }>): Promise<readonly Violation[]> {
   return withOpenProject(directory, async (store) => {
@@ -51,6 +54,7 @@ export function verifyTail(directory: string, expected: Readonly<{ unsealed: num
     const { unsealed, recovered } = proof.counts;
     return [
       ...problemsIn(proof),
+      ...wrongRowsIn(store),
       ...(unsealed === expected.unsealed ? [] : [`J-31 ${unsealed} entries are unsealed, not ${expected.unsealed}`]),
       ...(recovered === expected.recovered ? [] : [`J-31 ${recovered} seals are marked as recovered, not ${expected.recovered}`]),
     ];
@@ -61,7 +65,7 @@ export function verifyTail(directory: string, expected: Readonly<{ unsealed: num
 export function verifySealed(store: ReadStore, directory: string): readonly Violation[] {
   const proof = prove(store, directory);
   const { unsealed } = proof.counts;
-  return [...problemsIn(proof), ...(unsealed === 0 ? [] : [`J-31 ${unsealed} entries are still unsealed`])];
+  return [...problemsIn(proof), ...wrongRowsIn(store), ...(unsealed === 0 ? [] : [`J-31 ${unsealed} entries are still unsealed`])];
 }
 
 /** How many entries a process that died there had written since its last seal, by what it said. */

@@ -3,8 +3,8 @@
  * the journal at the moment of each effect, and answers when it is time to.
  */
 import { createServer, type Socket } from "node:net";
+import { readRows } from "../rows.ts";
 import { type Random, seeded } from "../seeded.ts";
-import { readRows } from "./rows.ts";
 import { decode, encode, lines, type Noted, type Order, type Orders, type Report, type Said } from "./wire.ts";
 
 type Effect = Extract<Said, { kind: "effect" }>;

@@ -7,8 +7,8 @@
  */
 import { basename } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { readLines } from "../rows.ts";
 import { linger, orders, point } from "./outlet.ts";
-import { readLines } from "./rows.ts";
 import { decode, type Said, type Written, type WrittenSeal } from "./wire.ts";
 
 type Step = Extract<Said, { kind: "mark" }>["step"];

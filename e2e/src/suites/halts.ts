@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Violation, verifyJournal, withOpenProject } from "../checks.ts";
+import { type RawEntry, readRows } from "../rows.ts";
 import { type Desk, makeDesk, runArgs } from "../stand/desk.ts";
-import { type RawEntry, readRows } from "../stand/rows.ts";
 import { PERSON } from "../stand/script.ts";
 import type { Victim } from "../stand/stand.ts";
 import type { Broken, Line } from "../stand/wire.ts";

@@ -9,7 +9,7 @@ import { countTail, isAsked, isEffect, type Violation, verifyTail } from "../che
 import type { Stand, Victim } from "../stand/stand.ts";
 import type { Line, Stop } from "../stand/wire.ts";
 import { type Bench, inLanes, type Suite } from "../suite.ts";
-import { findings, killAt, killed, pointsOf, resumeAll, runUndisturbed } from "./kill-points.ts";
+import { findings, type KillPoint, killAt, killed, pointName, pointsOf, resumeAll, runUndisturbed } from "./kill-points.ts";
 
 type Mark = Extract<Line, { kind: "mark" }>;
 /** The next seal after this transaction comes by itself, because the run waits for what the counter holds. */
@@ -43,13 +43,9 @@ function held({ written }: Mark, reference: readonly Line[]): readonly string[] 
   return [`call ${iteration}.${place === "0" ? 1 : 0}`];
 }
 
-async function stoppedAt(
-  stand: Stand,
-  directory: string,
-  job: "run" | "resume-all",
-  stop: Stop,
-  hold: readonly string[] = [],
-): Promise<Victim> {
+type Stopped = Readonly<{ job: "run" | "resume-all"; stop: Stop; hold?: readonly string[] }>;
+
+async function stoppedAt(stand: Stand, directory: string, { job, stop, hold = [] }: Stopped): Promise<Victim> {
   const victim = await stand.start({ directory, jobs: [{ kind: job }], stop, hold });
   await victim.until("reached");
   victim.signal("SIGKILL");
@@ -59,7 +55,7 @@ async function stoppedAt(
 
 async function aroundSeal(stand: Stand, { after, hold, step }: SealPoint): Promise<readonly Violation[]> {
   const directory = stand.project();
-  const victim = await stoppedAt(stand, directory, "run", { kind: "seals", after, step }, hold);
+  const victim = await stoppedAt(stand, directory, { job: "run", stop: { kind: "seals", after, step }, hold });
   const left = countTail(victim.lines);
   const before = await verifyTail(directory, { unsealed: left, recovered: 0 });
   const fresh = await resumeAll(stand, directory);
@@ -71,15 +67,24 @@ async function aroundSeal(stand: Stand, { after, hold, step }: SealPoint): Promi
   ];
 }
 
+/** On a machine with much else to do the seal may come before the kill: then there is no tail, and the scene is set again. */
+async function killedWithTail(stand: Stand, at: KillPoint): Promise<Readonly<{ directory: string; victim: Victim; left: number }>> {
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const directory = stand.project();
+    const victim = await killAt(stand, directory, at);
+    const left = countTail(victim.lines);
+    if (left > 0) return { directory, victim, left };
+  }
+  throw new Error(`five times no tail was left at ${pointName(at)}`);
+}
+
 /** The process that seals what another left is killed while it does, and so is the next. */
 async function whileRecovering(stand: Stand, point: string, step: "commit" | "committed"): Promise<readonly Violation[]> {
-  const directory = stand.project();
-  const victim = await killAt(stand, directory, { kind: "frozen", point });
-  const left = countTail(victim.lines);
+  const { directory, victim, left } = await killedWithTail(stand, { kind: "frozen", point });
   const lines: Line[] = [...victim.lines];
-  const found: Violation[] = left > 0 ? [] : ["J-31 there is no tail to recover"];
+  const found: Violation[] = [];
   for (let times = 0; times < (step === "commit" ? 2 : 1); times += 1) {
-    const resumer = await stoppedAt(stand, directory, "resume-all", { kind: "seals", after: null, step });
+    const resumer = await stoppedAt(stand, directory, { job: "resume-all", stop: { kind: "seals", after: null, step } });
     lines.push(...resumer.lines);
     found.push(...(await verifyTail(directory, step === "commit" ? { unsealed: left, recovered: 0 } : { unsealed: 0, recovered: 1 })));
   }
@@ -151,8 +156,7 @@ const TAMPERINGS: readonly Tampering[] = [
 
 /** Nobody acts on a tail that is not the project's own: the process that finds it stops, before it does or asks anything. */
 async function tamperedTail(stand: Stand, { change }: Tampering): Promise<readonly Violation[]> {
-  const directory = stand.project();
-  const victim = await killAt(stand, directory, { kind: "held", call: "1.1", beside: "1.0" });
+  const { directory } = await killedWithTail(stand, { kind: "held", call: "1.1", beside: "1.0" });
   const db = new DatabaseSync(join(directory, "journal.db"));
   change(db);
   db.close();
@@ -162,7 +166,6 @@ async function tamperedTail(stand: Stand, { change }: Tampering): Promise<readon
   const faults = fresh.lines.flatMap((l) => (l.kind === "did" && l.outcome.kind === "fault" ? [l.outcome.fault.kind] : []));
   const isRefused = how !== "0" || faults.length > 0;
   return [
-    ...(countTail(victim.lines) > 0 ? [] : ["J-31 there is no tail to tamper with"]),
     ...(isRefused ? [] : ["J-31 it was taken for the project's own"]),
     ...done.map((l) => `J-31 something was done on it: ${JSON.stringify(l)}`),
   ];
