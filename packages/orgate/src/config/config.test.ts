@@ -21,7 +21,7 @@ test("A-4 a name is enough; the rest has a default, and every path is absolute",
       prices: {},
       coordinator: {},
       groups: { agents: {}, users: {} },
-      journal: { directory: join("/p", ".orgate"), powerCut: "lose-nothing" },
+      journal: { directory: join("/p", ".orgate"), powerCut: "lose-nothing", sealing: "interval" },
       server: { host: "127.0.0.1", chatKeysInUrl: false, proxies: [], port: 4680, names: [], turnsAtOnce: 256 },
       notify: null,
       schedules: {},
@@ -34,14 +34,14 @@ test("A-4 a name is enough; the rest has a default, and every path is absolute",
 test("A-4 every setting is taken over", () => {
   const value = {
     project: { name: "shop", agents: ["a.ts", "more/*.ts"] },
-    journal: { directory: "/var/journal", powerCut: "lose-last-moments" },
+    journal: { directory: "/var/journal", power_cut: "lose-last-moments", sealing: "each" },
     groups: { agents: { desk: ["clerk"] }, users: { ops: ["ana", "ben"] } },
     notify: { webhook: "https://chat.example/hook", secret_env: "HOOK_SECRET" },
   };
   expect(read(value)).toMatchObject({
     config: {
       agents: ["a.ts", "more/*.ts"],
-      journal: { directory: "/var/journal", powerCut: "lose-last-moments" },
+      journal: { directory: "/var/journal", powerCut: "lose-last-moments", sealing: "each" },
       groups: { agents: { desk: ["clerk"] }, users: { ops: ["ana", "ben"] } },
       notify: { webhook: "https://chat.example/hook", secretEnv: "HOOK_SECRET" },
     },

@@ -6,12 +6,14 @@ import { isResultOnly, isSealedAtOnce, SEAL_WITHIN_MS, sealEntries, UnsealedMark
 import { EMPTY_STREAM } from "./seal.ts";
 
 const at = (event: JournalEvent): TimedEvent => ({ at: millis(1), event });
+const withUnknown = (event: JournalEvent): JournalEvent =>
+  event.kind === "act.ended" ? { ...event, outcome: { kind: "unknown", cause: "crash", detail: "" } as never } : event;
 const some = (kind: keyof typeof SAMPLES): TimedEvent => at(SAMPLES[kind][0] as JournalEvent);
 
 test("J-33 only results and requests to the model may reach the disk later; a start, an ending, an answer or an unknown outcome never", () => {
   expect(isResultOnly(SESSION, [some("labels.added"), some("model.asked")])).toBe(true);
   const ended = SAMPLES["act.ended"].find((e) => e.kind === "act.ended" && e.outcome.kind === "done") as JournalEvent;
-  const unknown = { ...ended, outcome: { kind: "unknown", cause: "crash" } } as JournalEvent;
+  const unknown = withUnknown(ended);
   expect(isResultOnly(SESSION, [at(ended), some("model.asked")])).toBe(true);
   expect(isResultOnly(SESSION, [at(unknown)])).toBe(false);
   expect(isResultOnly(KEYS, [some("note")])).toBe(false);
@@ -44,6 +46,6 @@ test("J-31 a seal is due once the first append that waits for it has waited its 
 
 test("J-31 an outcome that nobody knows is sealed at once", () => {
   const ended = SAMPLES["act.ended"][0] as JournalEvent;
-  expect(isSealedAtOnce(SESSION, [at({ ...ended, outcome: { kind: "unknown", cause: "crash" } } as JournalEvent)])).toBe(true);
+  expect(isSealedAtOnce(SESSION, [at(withUnknown(ended))])).toBe(true);
   expect(isSealedAtOnce(SESSION, [some("model.asked"), some("act.started")])).toBe(false);
 });
