@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync,
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryTree } from "./fixtures/temporary-tree.ts";
-import { objections, publishedManifest, refuseSourceNames, release, withCompiledNames } from "./release.ts";
+import { objections, publishedManifest, refuseSourceNames, refuseUndeclared, release, withCompiledNames } from "./release.ts";
 
 const ours = (file: string) => join(import.meta.dirname, "..", file);
 const manifest = (value: Readonly<Record<string, unknown>>) =>
@@ -209,3 +209,18 @@ test.each(["core", "protocol", "symbi", "toolclad", "shell", "orgate"])(
     expect(name === "orgate" ? text : "npm install -g").toContain("npm install -g");
   },
 );
+
+test("R-5 a dependency that is carried is no longer one, unless its types are ours; one that our packages share has a door", () => {
+  const core = publishedManifest({ name: "@orgate/core", exports: {}, dependencies: { zod: "4.6.7" } });
+  expect(core).toMatchObject({ dependencies: { zod: "4.6.7" }, exports: { "./zod": { types: "./zod.d.ts", default: "./zod.js" } } });
+  const host = publishedManifest({ name: "orgate", exports: {}, dependencies: { zod: "4.6.7", "gpt-tokenizer": "4.0.0" } });
+  expect(host).toMatchObject({ dependencies: { zod: "4.6.7" }, exports: {} });
+  expect(Object.keys(Object(host.dependencies))).toEqual(["zod"]);
+});
+
+test("R-5 a file that imports what its package does not depend on is not published", () => {
+  const manifest = { name: "orgate", dependencies: { "@orgate/core": "0.1.0" }, peerDependencies: { "@ai-sdk/openai": "^4.0.0" } };
+  const fine = 'import "node:fs"; import "./a.js"; import "@orgate/core/zod"; import "orgate"; await import("@ai-sdk/openai");';
+  expect(() => refuseUndeclared("a.js", fine, manifest)).not.toThrow();
+  expect(() => refuseUndeclared("a.js", 'import "gpt-tokenizer/encoding/o200k_base";', manifest)).toThrow("does not depend on");
+});

@@ -27,6 +27,21 @@ const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "policies/conductor": "starter/conductor",
   },
 };
+/**
+ * Dependencies whose code a package brings in its own files (decision 0056): zod is 95 files, 62 of them languages; the tokenizer 27 MB, of which 4 are used;
+ * the reader of TOML 9 files that every start loads.
+ * `door`: where our other packages import it from, so that there is one of it.
+ */
+const CARRIED: Readonly<Record<string, Readonly<{ by: string; door: string | null }>>> = {
+  zod: { by: "@orgate/core", door: "@orgate/core/zod" },
+  "gpt-tokenizer": { by: "orgate", door: null },
+  "smol-toml": { by: "orgate", door: null },
+};
+/** What processes begin with: a definition, a list, a run, a server. */
+const STARTS: Readonly<Record<string, readonly string[]>> = {
+  core: ["vocab/text/index", "vocab/index", "journal/index", "index", "gate/index"],
+  orgate: ["main", "cli/commands/sessions/sessions-list", "index", "runtime/runtime", "cli/commands/sessions/run", "server/index"],
+};
 /** Never shipped: what only tests read. */
 const TEST_FOLDERS = new Set(["fixtures", "__snapshots__"]);
 
@@ -61,13 +76,18 @@ function copyProject(from: string, to: string): void {
 }
 
 function assemble(source: string, compiled: string, folder: string): void {
-  const manifest = publishedManifest(JSON.parse(readFileSync(join(source, "package.json"), "utf8")));
-  const doors = [...leaves(manifest.exports), ...startedFrom(manifest)].filter((target) => /(?<!\.d)\.js$/.test(target));
+  const written: Manifest = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
+  const manifest = publishedManifest(written);
+  const doors = [...leaves(publishedEntries(written)), ...startedFrom(manifest)].filter((target) => /(?<!\.d)\.js$/.test(target));
   for (const file of filesUnder(compiled)) if (file.endsWith(".js")) refuseSourceNames(file, readFileSync(join(compiled, file), "utf8"));
   // code in few pieces, types file by file: whoever reads them follows names
   cpSync(compiled, folder, { recursive: true, filter: (path) => !path.endsWith(".js") });
   const entries = doors.map((door) => door.replace(/^\.\//, "").replace(/\.js$/, ""));
-  run(process.execPath, [join(import.meta.dirname, "bundle.ts"), "--from", compiled, "--to", folder, ...entries], source);
+  const pieces = [...(STARTS[basename(source)] ?? []).map((start) => `--start=${start}`), ...carryingOf(written)];
+  run(process.execPath, [join(import.meta.dirname, "bundle.ts"), "--from", compiled, "--to", folder, ...pieces, ...entries], source);
+  for (const name of carriedBy(written)) copyCarried(name, folder);
+  for (const file of filesUnder(folder))
+    if (file.endsWith(".js")) refuseUndeclared(file, readFileSync(join(folder, file), "utf8"), manifest);
   for (const file of filesUnder(folder)) {
     if (!file.endsWith(".d.ts")) continue;
     writeFileSync(join(folder, file), withCompiledNames(readFileSync(join(folder, file), "utf8")));
@@ -78,6 +98,30 @@ function assemble(source: string, compiled: string, folder: string): void {
     cpSync(join(source, "src", file), join(folder, file));
   }
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Names of the dependencies that this package brings in its own files. */
+const carriedBy = ({ name, dependencies }: Manifest): readonly string[] =>
+  Object.keys(CARRIED).filter((one) => CARRIED[one]?.by === name && Object.hasOwn(record(dependencies), one));
+
+function carryingOf(manifest: Manifest): readonly string[] {
+  const own = carriedBy(manifest);
+  const others = Object.entries(CARRIED).filter(([one, { door }]) => door !== null && !own.includes(one));
+  return [
+    ...own.map((one) => `--carry=${one}`),
+    ...own.filter((one) => CARRIED[one]?.door !== null).map((one) => `--share=${one}`),
+    ...others.map(([one, { door }]) => `--shared=${one}=${door}`),
+  ];
+}
+
+/** Its licence travels with its code; its types stay in its own package. */
+function copyCarried(name: string, folder: string): void {
+  cpSync(join(import.meta.dirname, "..", "node_modules", name, "LICENSE"), join(folder, `LICENSE-${name}`));
+  if (CARRIED[name]?.door !== null)
+    writeFileSync(
+      join(folder, `${name}.d.ts`),
+      `export * from ${JSON.stringify(name)};\nexport { default } from ${JSON.stringify(name)};\n`,
+    );
 }
 
 /** What the code reads at run time lies beside it and is neither code nor a test's. */
@@ -100,11 +144,37 @@ export function refuseSourceNames(file: string, code: string): void {
   if (left !== undefined) throw new Error(`${file} names \`${left.value}\` at run time: take the extension from import.meta.url`);
 }
 
-/** Entry points move from `./src/a.ts` to `./a.js`; what only development needs is dropped. */
+/** What a published file imports is installed with it, or named as a peer: a package that was to be carried and is not would be missing at a user's first use. */
+export function refuseUndeclared(file: string, code: string, manifest: Manifest): void {
+  const named = new Set([
+    manifest.name,
+    ...["dependencies", "optionalDependencies", "peerDependencies"].flatMap((kind) => Object.keys(record(manifest[kind]))),
+  ]);
+  for (const { specifier } of importsOf(code)) {
+    if (specifier === null || specifier.startsWith(".") || specifier.startsWith("node:")) continue;
+    const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0];
+    if (!named.has(name)) throw new Error(`${file} imports \`${specifier}\`, which its package does not depend on`);
+  }
+}
+
+/** Entry points move from `./src/a.ts` to `./a.js`; what only development needs is dropped, and what is carried and has no types of ours. */
 export function publishedManifest(manifest: Manifest): Manifest {
-  const { devDependencies: _tools, scripts: _scripts, private: _guard, exports, ...kept } = manifest;
-  const entries = Object.entries(isRecord(exports) ? exports : {});
-  return { ...kept, exports: Object.fromEntries(entries.map(([door, target]) => [door, publishedEntry(door, target)])) };
+  const { devDependencies: _tools, scripts: _scripts, private: _guard, exports: _sources, dependencies, ...kept } = manifest;
+  const carried = carriedBy(manifest);
+  const shared = carried.filter((name) => CARRIED[name]?.door !== null);
+  const left = Object.entries(record(dependencies)).filter(([name]) => !carried.includes(name) || shared.includes(name));
+  return {
+    ...kept,
+    ...(dependencies === undefined ? {} : { dependencies: Object.fromEntries(left) }),
+    exports: {
+      ...publishedEntries(manifest),
+      ...Object.fromEntries(shared.map((name) => [`./${name}`, { types: `./${name}.d.ts`, default: `./${name}.js` }])),
+    },
+  };
+}
+
+function publishedEntries({ exports }: Manifest): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(record(exports)).map(([door, target]) => [door, publishedEntry(door, target)]));
 }
 
 function publishedEntry(door: string, target: unknown): unknown {

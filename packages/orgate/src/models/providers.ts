@@ -14,6 +14,7 @@ import type { ModelSettings, Setting } from "./env.ts";
 import { type Recipient, WireTrouble } from "./fault.ts";
 import { type AnyLanguageModel, languageModel, type ProviderHooks } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
+import { explainMissingPackage } from "./provider-package.ts";
 import { collectDetails, readThoughts, type Thoughts } from "./thoughts.ts";
 import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 
@@ -21,6 +22,8 @@ import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
 type Ready = Readonly<{ name: string; key: string | null; base: string }>;
 
 type Provider = Readonly<{
+  /** The package that speaks to it. */
+  package: string;
   /** The environment variable with the key; null: there is none. */
   key: string | null;
   /** Whether it works without. */
@@ -85,6 +88,7 @@ const PDF = "application/pdf";
 
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
   anthropic: {
+    package: "@ai-sdk/anthropic",
     key: "ANTHROPIC_API_KEY",
     keyless: false,
     base: { variable: "ANTHROPIC_BASE_URL", usual: "https://api.anthropic.com/v1", path: "/v1" },
@@ -107,6 +111,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     },
   },
   openai: {
+    package: "@ai-sdk/openai",
     key: "OPENAI_API_KEY",
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
@@ -130,6 +135,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     },
   },
   "openai-chat": {
+    package: "@ai-sdk/openai",
     key: "OPENAI_API_KEY",
     keyless: false,
     base: { variable: "OPENAI_BASE_URL", usual: "https://api.openai.com/v1", path: "/v1" },
@@ -150,6 +156,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     },
   },
   google: {
+    package: "@ai-sdk/google",
     key: "GOOGLE_GENERATIVE_AI_API_KEY",
     keyless: false,
     base: { variable: "GOOGLE_GENERATIVE_AI_BASE_URL", usual: "https://generativelanguage.googleapis.com/v1beta", path: "/v1beta" },
@@ -170,6 +177,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     },
   },
   openrouter: {
+    package: "@ai-sdk/openai-compatible",
     key: "OPENROUTER_API_KEY",
     keyless: false,
     base: { variable: "OPENROUTER_BASE_URL", usual: "https://openrouter.ai/api/v1", path: "/api/v1" },
@@ -187,6 +195,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     make: compatible("openrouter", { field: "reasoning", details: true }),
   },
   ollama: {
+    package: "@ai-sdk/openai-compatible",
     key: null,
     keyless: true,
     base: { variable: "OLLAMA_BASE_URL", usual: "http://127.0.0.1:11434/v1", path: "/v1" },
@@ -204,6 +213,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
     make: compatible("ollama", { field: "reasoning", details: false }),
   },
   "openai-compatible": {
+    package: "@ai-sdk/openai-compatible",
     key: "OPENAI_COMPATIBLE_API_KEY",
     keyless: true,
     base: { variable: "OPENAI_COMPATIBLE_BASE_URL", usual: null, path: "" },
@@ -326,7 +336,7 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
 
 export type ProviderStatus =
   | Readonly<{ kind: "usable"; key: string | null; base: string; keyFrom: Setting["from"] | null; recipient: Omit<Recipient, "id"> }>
-  | Readonly<{ kind: "unusable"; why: string /** The variable to set. */; variable: string }>;
+  | Readonly<{ kind: "unusable"; why: string /** The variable to set, if that is what is missing. */; variable: string | null }>;
 
 /** Whether a provider can be used with these settings, and why not. Nobody is asked. */
 export function checkProvider(word: string, settings: ModelSettings): ProviderStatus {
@@ -334,7 +344,7 @@ export function checkProvider(word: string, settings: ModelSettings): ProviderSt
   if (provider === undefined) return { kind: "unusable", why: `there is no provider \`${word}\``, variable: "" };
   const key = provider.key === null ? null : settings(provider.key);
   const named = settings(provider.base.variable);
-  const no = (why: string, variable: string): ProviderStatus => ({ kind: "unusable", why, variable });
+  const no = (why: string, variable: string | null): ProviderStatus => ({ kind: "unusable", why, variable });
   if (key === null && !provider.keyless) return no(`$${provider.key} is not set, in the environment or in .env`, provider.key ?? "");
   if (named === null && provider.base.usual === null)
     return no(`$${provider.base.variable} is not set, in the environment or in .env`, provider.base.variable);
@@ -346,6 +356,8 @@ export function checkProvider(word: string, settings: ModelSettings): ProviderSt
       `$${provider.base.variable} comes from .env and $${provider.key} from the environment: a key is not sent where a project's file says; set both in one place`,
       provider.base.variable,
     );
+  const missing = explainMissingPackage(provider.package);
+  if (missing !== null) return no(missing, null);
   const shown = (variable: string, set: boolean): string => `$${variable}${set ? "" : " (not set)"}`;
   const recipient = {
     host: new URL(base).host,

@@ -3,12 +3,14 @@
  * Text is text: what looks like a special token in it is counted as it is written.
  */
 import { createRequire } from "node:module";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Counters, estimateTokens, type TokenCount } from "@orgate/core";
 
-const load = createRequire(import.meta.url);
-const MODULES: Readonly<Record<string, string>> = {
-  o200k_base: "gpt-tokenizer/encoding/o200k_base",
-  cl100k_base: "gpt-tokenizer/encoding/cl100k_base",
+const load = createRequire(import.meta.url); // counting is synchronous
+const MODULES: Readonly<Record<string, URL>> = {
+  o200k_base: new URL(`./encodings/o200k${extname(import.meta.url)}`, import.meta.url),
+  cl100k_base: new URL(`./encodings/cl100k${extname(import.meta.url)}`, import.meta.url),
 };
 
 type Encoding = Readonly<{ countTokens(text: string, options: Readonly<{ disallowedSpecial: ReadonlySet<string> }>): number }>;
@@ -27,10 +29,10 @@ export const tokenizers: Counters = (name) => {
 
 const NONE: ReadonlySet<string> = new Set();
 
-function counting(module: string): TokenCount {
+function counting(module: URL): TokenCount {
   let encoding: Encoding | null = null;
   return (text) => {
-    encoding ??= load(module) as Encoding; // what the package says it exports
+    encoding ??= load(fileURLToPath(module)) as Encoding; // what the file says it exports
     let tokens = 0;
     for (const piece of piecesOf(text)) tokens += encoding.countTokens(piece, { disallowedSpecial: NONE });
     return tokens;

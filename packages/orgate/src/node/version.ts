@@ -1,10 +1,13 @@
 /** Of this package, as its manifest has it. */
 import { readFileSync } from "node:fs";
 
-export function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(manifestFile(), "utf8"));
-  return typeof manifest === "object" && manifest !== null && "version" in manifest ? String(manifest.version) : "unknown";
-}
+export const version = (): string => readManifest().version ?? "unknown";
+
+/** The version of an optional package that this one was tested with. */
+export const peerVersion = (name: string): string => readManifest().peerDependencies?.[name]?.replace(/^\^/, "") ?? "latest";
+
+const readManifest = (): Partial<Readonly<{ version: string; peerDependencies: Readonly<Record<string, string>> }>> =>
+  JSON.parse(readFileSync(manifestFile(), "utf8"));
 
 /** Beside the compiled files, above the sources. */
 function manifestFile(): URL {

@@ -23,7 +23,7 @@ import { IntentWaiters } from "./driving/intent-waiters.ts";
 import { LeftSessions } from "./driving/left-sessions.ts";
 import { watchLiftedHalts } from "./driving/resume-after-halt.ts";
 import { followToOutcome, type TurnOutcome } from "./driving/turn-outcome.ts";
-import { findUnattended } from "./driving/unattended.ts";
+import { createUnattendedFinder, type FindUnattended } from "./driving/unattended.ts";
 
 export type SessionDriverOptions = Readonly<{
   runtime: Runtime;
@@ -61,6 +61,7 @@ export class SessionDriver {
   readonly #left: LeftSessions;
   readonly #waiters: IntentWaiters;
   readonly #carrier: IntentCarrier;
+  readonly #findUnattended: FindUnattended;
   readonly #stopWatching: () => void;
   #isSweeping = false;
   #isLeaving = false;
@@ -75,6 +76,7 @@ export class SessionDriver {
       hasPendingIntents: async (session) => (await inbox.pending(session)).length > 0,
     });
     this.#left = new LeftSessions({ journal, inbox });
+    this.#findUnattended = createUnattendedFinder({ journal, inbox });
     this.#waiters = new IntentWaiters({ journal, inbox, waitMs });
     this.#carrier = {
       put: async (intent) => {
@@ -126,7 +128,7 @@ export class SessionDriver {
   async sweep(also?: "interrupted"): Promise<void> {
     if (this.#isLeaving) return;
     const { store } = this.#runtime.place;
-    for (const session of await findUnattended(store, NODE.clock.now(), also))
+    for (const session of await this.#findUnattended(NODE.clock.now(), also))
       if (store.holder(session) === null && !(await this.#left.isAsLeft(session))) this.wake(session);
   }
 

@@ -287,7 +287,16 @@ type Models = Readonly<{ model: Model; fallbacks: readonly Model[]; summariser: 
  * Those that a call of the agent's own model, a fallback or its summariser has to pass. Failures count against the address and key that failed, so that
  * a corrected setting starts closed; what an operator says of the model holds for all of them.
  */
-export function breakersOfModel({ model, fallbacks, summariser, modelBreaker: settings }: Models, id: string): readonly Breaker[] {
+export function breakersOfModel(models: Models, id: string): readonly Breaker[] {
+  const known = ofModels.get(models) ?? new Map<string, readonly Breaker[]>();
+  ofModels.set(models, known);
+  const found = known.get(id) ?? listModelBreakers(models, id);
+  known.set(id, found);
+  return found;
+}
+const ofModels = new WeakMap<Models, Map<string, readonly Breaker[]>>();
+
+function listModelBreakers({ model, fallbacks, summariser, modelBreaker: settings }: Models, id: string): readonly Breaker[] {
   const name = `model:${id}`;
   const setting = [model, ...fallbacks, summariser].find((one) => one.id === id)?.setting;
   return setting === undefined

@@ -1,6 +1,6 @@
 /** The moves of a turn whose reply asks for calls: recover failed ones, decide all, ask people, then run what limits and money allow. */
 import { countNoun } from "../../vocab/index.ts";
-import { listAffordable, outOfMoney, remaining } from "../limits/budgets.ts";
+import { amountUsed, listAffordable, outOfMoney } from "../limits/budgets.ts";
 import { endAfterLost, isDue, type Move, type TurnNow } from "../moves.ts";
 import { type Call, callsIn, isDelegated, isSettled, runningTool, type Turn, toActionId } from "../state.ts";
 import { isBeaten } from "./race.ts";
@@ -29,7 +29,7 @@ function startCalls({ s, t, now, heldBack }: TurnNow, open: readonly Call[]): re
   const places = Math.max(0, t.limits.toolsAtOnce - running.length);
   const lost = ready.filter((c) => c.starts > 0 && !isAgain(c)); // these have started: no limit may leave them without an outcome
   const fresh = ready.filter((c) => c.starts === 0 || isAgain(c));
-  const within = fresh.slice(0, remaining(s, t, now).calls);
+  const within = fresh.slice(0, Math.max(0, t.limits.calls - amountUsed(s, t, "calls")));
   const starting = listAffordable(s, t, [...lost, ...within], isReconciled).slice(0, places);
   if (starting.length > 0)
     return [...followDelegates(t), ...starting.map((call): Move => ({ kind: isReconciled(call) ? "reconcile" : "act", call }))];
