@@ -418,11 +418,23 @@ const CHANGES: Readonly<Record<string, Change>> = {
     NOT_ITS_HASH,
   ],
   "another salt": [
-    second((entry) => void (entry.salt = entry.salt.replace(/^./, (c) => (c === "0" ? "1" : "0")))),
+    second((entry) => {
+      entry.salt = entry.salt.replace(/^./, (c) => (c === "0" ? "1" : "0"));
+    }),
     "its hash does not match its payload",
   ],
-  "another time": [second((entry) => void (entry.at = String(Number(entry.at) + 1))), NOT_ITS_HASH],
-  "another kind": [second((entry) => void (entry.kind = "note")), NOT_ITS_HASH],
+  "another time": [
+    second((entry) => {
+      entry.at = String(Number(entry.at) + 1);
+    }),
+    NOT_ITS_HASH,
+  ],
+  "another kind": [
+    second((entry) => {
+      entry.kind = "note";
+    }),
+    NOT_ITS_HASH,
+  ],
   "an entry taken out of its append": [(db) => removeEntry(db, template.labelled, 2), NOT_ITS_HASH],
   "the entries of an append turned round": [
     (db) => {
