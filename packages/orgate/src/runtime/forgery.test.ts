@@ -495,3 +495,14 @@ test("J-19 whoever is told of an altered entry raises the alarm too", async () =
   await runtime.place.store.journal.tail(0, 1_000);
   expect(runtime.place.store.alarms.standing()[0]?.what).toContain(template.labelled);
 });
+
+test("J-19 the row of a stream that gives authority cannot be set back to an earlier entry of its own", async () => {
+  const { directory, runtime, ana: person } = await copied();
+  await runtime.halt("agent:another", "a drill", person, { anyway: true });
+  alter(directory, (db) => {
+    const { hash } = findAppend(db, HALT, 1);
+    db.prepare("UPDATE streams SET seq = 1, hash = ? WHERE stream = ?").run(hash, HALT);
+  });
+  await expect(runtime.place.store.journal.read(HALT, seq(0), 10)).rejects.toThrow("it is not the entry that was written last");
+  expect(runtime.place.store.alarms.standing()).toMatchObject([{ what: "entry 2 of stream `halt`" }]);
+});

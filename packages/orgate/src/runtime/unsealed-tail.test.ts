@@ -61,7 +61,7 @@ function assertChained(place: OpenProjectStore, session: SessionId): void {
 const sealsOf = (place: OpenProjectStore, writer: WriterId) => [...place.store.records.seals(writer)];
 
 test.each(["main", "worker"] as const)(
-  "J-29 appends of a process that was killed before it sealed them are sealed by the next one under its name, which says so; none is lost (%s)",
+  "J-31 appends of a process that was killed before it sealed them are sealed by the next one under its name, which says so; none is lost (%s)",
   async (thread) => {
     const directory = newDirectory();
     const child = start("dying.ts", directory, S, thread);
@@ -95,7 +95,7 @@ test.each(["main", "worker"] as const)(
   60_000,
 );
 
-test("J-4 J-29 three processes race for one session, and one is killed while it holds it: nothing is doubled or lost, and the chain is whole", async () => {
+test("J-4 J-31 three processes race for one session, and one is killed while it holds it: nothing is doubled or lost, and the chain is whole", async () => {
   const directory = newDirectory();
   await close(await open(directory)); // keys are made once
   const rivals = ["a", "b", "c"].map((me) => start("rival.ts", directory, S, me, "15", me === "b" ? "8" : ""));
@@ -140,7 +140,7 @@ const faultOf = (work: Promise<unknown>): Promise<string | null> =>
 const FORGED: JournalEvent = noteOf("forged");
 
 test.each(FORGED_SEALS.filter((how) => how !== "keyed"))(
-  "J-29 an entry that may wait for its seal counts only with the project's keyed hash, and nobody signs for it: forged as %s",
+  "J-31 an entry that may wait for its seal counts only with the project's keyed hash, and nobody signs for it: forged as %s",
   async (how) => {
     const directory = newDirectory();
     await withSession(directory);
@@ -171,7 +171,7 @@ function refusedOpening(error: unknown): null {
   return null;
 }
 
-test("J-29 whoever has stolen the project's key for keyed hashes can add to an unsealed tail, and no authority: it is read, counted as unsealed, and sealed by nobody else", async () => {
+test("J-31 whoever has stolen the project's key for keyed hashes can add to an unsealed tail, and no authority: it is read, counted as unsealed, and sealed by nobody else", async () => {
   const directory = newDirectory();
   await withSession(directory);
   const reader = await open(directory);
@@ -208,7 +208,7 @@ test.each(Object.keys(SEAL_CHANGES))(
   },
 );
 
-test("J-29 the newest seal removed: what gives authority counts no more; what may wait for a seal is still the project's own, and verify says that its mark is gone", async () => {
+test("J-31 the newest seal removed: what gives authority counts no more; what may wait for a seal is still the project's own, and verify says that its mark is gone", async () => {
   const directory = newDirectory();
   await withSession(directory);
   const db = databaseIn(directory);

@@ -7,9 +7,9 @@ import { opened } from "@orgate/core/testing";
 import { type SessionId, seq, sessionId, streamId } from "@orgate/core/vocab";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
-import { noteOf, openTestStore, stamped } from "../fixtures/store.ts";
-import { editDatabase } from "../fixtures/tamper.ts";
-import { openReadStore, type ReadStore, type Store } from "../journal.ts";
+import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
+import { editDatabase } from "./fixtures/tamper.ts";
+import { openReadStore, type ReadStore, type Store } from "./journal.ts";
 
 const folders: string[] = [];
 const stores: (Store | ReadStore)[] = [];
@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true });
 });
 function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), "orgate-places-"));
+  const made = mkdtempSync(join(tmpdir(), "orgate-index-"));
   folders.push(made);
   return made;
 }
@@ -107,7 +107,7 @@ async function openPair(directory: string) {
   return { pair, take, settle };
 }
 
-test("J-30 the index and the rows after it are the whole journal, at every moment and for every reader, whoever writes and whenever it is sealed", async () => {
+test("J-32 the index and the rows after it are the whole journal, at every moment and for every reader, whoever writes and whenever it is sealed", async () => {
   let [looks, unindexed] = [0, 0];
   await fc.assert(
     fc.asyncProperty(STEPS, async (steps) => {
@@ -174,7 +174,7 @@ const CHANGES: Readonly<Record<string, string>> = {
 };
 
 test.each(Object.keys(CHANGES))(
-  "J-30 J-23 an index that was changed shows nobody another journal: what was written is read, or an alarm is raised; and verify names it: %s",
+  "J-23 J-32 an index that was changed shows nobody another journal: what was written is read, or an alarm is raised; and verify names it: %s",
   async (how) => {
     const directory = folder();
     const session = await filled(directory);
@@ -201,7 +201,7 @@ test.each(Object.keys(CHANGES))(
   },
 );
 
-test.each(["places", "indexed"])("J-30 a dropped table `%s` is made again from the rows, and is an alarm", async (table) => {
+test.each(["places", "indexed"])("J-32 a dropped table `%s` is made again from the rows, and is an alarm", async (table) => {
   const directory = folder();
   const session = await filled(directory);
   const before = editDatabase(directory, (db) => {
