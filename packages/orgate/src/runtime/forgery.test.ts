@@ -418,11 +418,23 @@ const CHANGES: Readonly<Record<string, Change>> = {
     NOT_ITS_HASH,
   ],
   "another salt": [
-    second((entry) => void (entry.salt = entry.salt.replace(/^./, (c) => (c === "0" ? "1" : "0")))),
+    second((entry) => {
+      entry.salt = entry.salt.replace(/^./, (c) => (c === "0" ? "1" : "0"));
+    }),
     "its hash does not match its payload",
   ],
-  "another time": [second((entry) => void (entry.at = String(Number(entry.at) + 1))), NOT_ITS_HASH],
-  "another kind": [second((entry) => void (entry.kind = "note")), NOT_ITS_HASH],
+  "another time": [
+    second((entry) => {
+      entry.at = String(Number(entry.at) + 1);
+    }),
+    NOT_ITS_HASH,
+  ],
+  "another kind": [
+    second((entry) => {
+      entry.kind = "note";
+    }),
+    NOT_ITS_HASH,
+  ],
   "an entry taken out of its append": [(db) => removeEntry(db, template.labelled, 2), NOT_ITS_HASH],
   "the entries of an append turned round": [
     (db) => {
@@ -482,4 +494,15 @@ test("J-19 whoever is told of an altered entry raises the alarm too", async () =
   alter(directory, feign);
   await runtime.place.store.journal.tail(0, 1_000);
   expect(runtime.place.store.alarms.standing()[0]?.what).toContain(template.labelled);
+});
+
+test("J-19 the row of a stream that gives authority cannot be set back to an earlier entry of its own", async () => {
+  const { directory, runtime, ana: person } = await copied();
+  await runtime.halt("agent:another", "a drill", person, { anyway: true });
+  alter(directory, (db) => {
+    const { hash } = findAppend(db, HALT, 1);
+    db.prepare("UPDATE streams SET seq = 1, hash = ? WHERE stream = ?").run(hash, HALT);
+  });
+  await expect(runtime.place.store.journal.read(HALT, seq(0), 10)).rejects.toThrow("it is not the entry that was written last");
+  expect(runtime.place.store.alarms.standing()).toMatchObject([{ what: "entry 2 of stream `halt`" }]);
 });

@@ -233,6 +233,24 @@ test("Q-25 the list of what waits is made again from the entries where it is mis
   expect(await second.journal.questions({ after: 0, most: 10 })).toEqual([]);
 });
 
+test("J-1 J-23 several appends of one session in one transaction leave its row as the last of them does", async () => {
+  const store = open(folder());
+  const session = sessionId("s_together01");
+  const hold = await store.journal.take(session);
+  const to = { stream: session, hold, consumes: [], unlessHalted: [] };
+  await store.journal.append({ ...to, after: seq(0), events: stamped(opened("echo"), turnStarted(1, "go")) });
+  await Promise.all([
+    store.journal.append({ ...to, after: seq(2), events: stamped(noteOf(3)) }),
+    store.journal.append({
+      ...to,
+      after: seq(3),
+      events: stamped({ kind: "session.closed", by: { kind: "user", id: "ana" }, reason: "done" }),
+    }),
+  ]);
+  expect(await store.journal.session(session)).toMatchObject({ state: "closed", seq: 4 });
+  expect(store.wrongRows(2_000)).toEqual([]);
+});
+
 test("J-24 a short page of the list is its last: a row that is not shown, because an operator has acknowledged it, takes no place on a page", async () => {
   const directory = folder();
   const store = open(directory);

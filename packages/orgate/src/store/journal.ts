@@ -35,7 +35,7 @@ import { findWrongPlaces } from "./sqlite/places.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, openBonds } from "./sqlite/proof/bonds.ts";
 import { findMisattributed, findWrongTables } from "./sqlite/proof/compare.ts";
-import { appendMacs, findForgedRows, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
+import { appendMacs, findForgedRows, findWrongWriters, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader, type Tally } from "./sqlite/reader.ts";
 import { type HoldRow, JournalRows, type StoredPlace } from "./sqlite/rows.ts";
@@ -287,6 +287,7 @@ function wrongRows(db: DatabaseSync, { records }: SqliteReader, { now, macOf }: 
       ...findWrongTables(db, records),
       ...findWrongPlaces(db),
       ...findMisattributed(db, records),
+      ...findWrongWriters(db),
       ...(macOf === null ? [] : findForgedRows(db, macOf)),
       ...findWrongCounts(db, records, now).map((name) => `counter ${name}`),
       ...findWrongTrustedSets(db, records).map((set) => `set ${set}`),

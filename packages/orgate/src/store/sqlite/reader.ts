@@ -92,11 +92,11 @@ export type Proving = Readonly<{ seals: (rows: JournalRows) => Seals; key: strin
 const NOT_PROVING: Proving = { seals: () => UNPROVED, key: null };
 
 export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Proving = NOT_PROVING): SqliteReader {
+  rebuildPlaces(db); // before anything is prepared that reads it
   const rows = new JournalRows(db, places);
   const { records } = rows;
   const safely = <T>(read: () => T): T => rows.safely(read);
   const snapshot = <T>(look: () => T): T => rows.snapshot(look);
-  rebuildPlaces(db);
   rebuildUnknowns(db, () => records);
   rebuildDeadLetters(db, () => records);
   rebuildClaims(db, () => records);
@@ -196,11 +196,10 @@ function unsealedReader(db: DatabaseSync, rows: JournalRows): Pick<SqliteReader,
   };
 }
 
-/** The row of a session in lists. While a turn runs, the row may be behind by what was appended since the last seal: that is added when it is read. */
+/** The row of a session in lists. It may be behind by what was appended since the last seal: that is added when it is read. */
 function summaryReader(db: DatabaseSync, rows: JournalRows) {
   const summary = db.prepare("SELECT summary FROM sessions WHERE session = ?");
-  function catchUp(line: SessionSummary): SessionSummary {
-    if (line.state !== "running" && line.state !== "waiting") return line;
+  function follow(line: SessionSummary): SessionSummary {
     let now = line;
     for (const append of rows.appendsFrom(line.session, seq(line.seq + 1), CHUNK))
       for (const e of rows.entriesOf(append)) {
@@ -210,11 +209,12 @@ function summaryReader(db: DatabaseSync, rows: JournalRows) {
     return now;
   }
   return {
-    catchUp,
+    /** In a list, where a session that rests is not looked up: what it may be behind by changes nothing but its `seq`. */
+    catchUp: (line: SessionSummary): SessionSummary => (line.state === "running" || line.state === "waiting" ? follow(line) : line),
     one(name: SessionId): SessionSummary | null {
       return rows.snapshot(() => {
         const row = summary.get(name);
-        return row === undefined ? null : catchUp(toSummary(row));
+        return row === undefined ? null : follow(toSummary(row));
       });
     },
   };

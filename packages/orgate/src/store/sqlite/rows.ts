@@ -16,6 +16,7 @@ import {
 } from "@orgate/core/vocab";
 import { sha256 } from "../../node/crypto.ts";
 import { readBlobFile } from "./blobs.ts";
+import { toSeal } from "./proof/seal-row.ts";
 import { type DatabasePaths, withReadFaults } from "./schema.ts";
 
 export type HoldRow = Readonly<{ epoch: Epoch; holder: WriterId | null; incarnation: number | null; pid: number | null }>;
@@ -330,9 +331,6 @@ const toAppend = (stream: StreamId, row: readonly SQLOutputValue[]): AppendRow =
   mac: row[6] as string,
   body: row[7] as string,
 });
-
-export const toSeal = ({ counts: _, recovered, ...row }: Row): StoredSeal =>
-  ({ ...row, recovered: recovered === 1 }) as unknown as StoredSeal;
 
 export function toHoldRow(row: Row): HoldRow {
   return {

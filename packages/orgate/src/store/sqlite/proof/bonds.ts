@@ -18,8 +18,9 @@ import {
   type Trust,
 } from "@orgate/core/journal";
 import { type Digest, digest, FaultError, type Hash, seq, type WriterId, writerId, ZERO } from "@orgate/core/vocab";
-import { type JournalRows, toSeal } from "../rows.ts";
+import type { JournalRows } from "../rows.ts";
 import type { Alarms } from "./alarms.ts";
+import { toSeal } from "./seal-row.ts";
 import { otherRoot, type Seals } from "./seals.ts";
 
 export type Bonds = Readonly<{

@@ -102,12 +102,12 @@ export function openSeals({ rows, trust: trustOf, alarms, hash, macOf }: SealNee
     if (seal === null) {
       const why = whyUnsealed(append);
       if (why !== null) throw bad(append.stream, end.seq, why);
-      return vouch([append.hash]);
+      vouch([append.hash]);
+      return;
     }
     const gap = findProofGap(end, seal, trust());
     if ("why" in gap) throw bad(append.stream, end.seq, gap.why);
-    if (gap.until.seq === end.seq) return vouch([append.hash]);
-    const passed = followChain(append, gap.until);
+    const passed = gap.until.seq === end.seq ? [append.hash] : followChain(append, gap.until);
     if (passed === null)
       throw bad(append.stream, end.seq, `it is not chained to the entry that seal ${seal.number} of writer \`${seal.writer}\` names`);
     vouch(passed);
@@ -122,8 +122,7 @@ export function openSeals({ rows, trust: trustOf, alarms, hash, macOf }: SealNee
       if (proved.has(mark.hash)) return;
       const append = rows.appendsFrom(mark.stream, mark.seq, 1)[0];
       if (append === undefined || append.first > mark.seq) throw bad(mark.stream, mark.seq, "it is missing");
-      if (endOf(append).seq === mark.seq && append.hash !== mark.hash)
-        throw bad(mark.stream, mark.seq, "it is not the entry that was written last");
+      if (rows.hashAt(mark.stream, mark.seq) !== mark.hash) throw bad(mark.stream, mark.seq, "it is not the entry that was written last");
       proveAppend(append);
     },
   };
@@ -135,6 +134,15 @@ export function findForgedRows(db: DatabaseSync, macOf: (hash: Digest) => string
     "SELECT a.id, a.hash, a.mac FROM appends AS a LEFT JOIN seals AS s ON s.writer = a.writer AND s.number = a.seal WHERE s.number IS NULL",
   );
   return unsealed.all().flatMap(({ id, hash, mac }) => (macOf(String(hash) as Digest) === mac ? [] : [`row ${id} of table appends`]));
+}
+
+/** Writers whose row does not say since when their appends wait for a seal: what it leaves out, the next process under that name would not seal. */
+export function findWrongWriters(db: DatabaseSync): readonly string[] {
+  const unsealed = `SELECT 1 FROM appends AS a WHERE a.writer = w.writer
+    AND NOT EXISTS (SELECT 1 FROM seals AS s WHERE s.writer = a.writer AND s.number = a.seal)`;
+  const wrong = db.prepare(`SELECT w.writer FROM writers AS w
+    WHERE EXISTS (${unsealed} AND a.id <= coalesce(w.unsealed, a.id)) OR (w.unsealed IS NOT NULL AND NOT EXISTS (${unsealed})) ORDER BY w.writer`);
+  return wrong.all().map(({ writer }) => `row ${String(writer)} of table writers`);
 }
 
 /** Nothing is read, and no alarm is raised: a folder of keys that was lost or mixed up is no forgery. */

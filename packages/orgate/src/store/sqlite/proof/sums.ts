@@ -7,8 +7,8 @@ import { createHmac } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { FULL_EVERY, type OpenUnknowns, parseSeen, type Seen, type SummedTable, type Trust } from "@orgate/core/journal";
 import { digest, FaultError, type WriterId, ZERO } from "@orgate/core/vocab";
-import { toSeal } from "../rows.ts";
 import type { Alarms } from "./alarms.ts";
+import { toSeal } from "./seal-row.ts";
 
 const MODULUS = 1n << 256n;
 export const wrap = (sum: bigint): bigint => ((sum % MODULUS) + MODULUS) % MODULUS;
