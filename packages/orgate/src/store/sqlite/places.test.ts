@@ -68,7 +68,10 @@ function expectWhole(directory: string, rows: JournalRows, ends: ReadonlyMap<Str
 
 async function inStores(work: (directory: string, world: World) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "orgate-places-"));
-  const stores = [openTestStore(directory, { powerCut: "lose-last-moments" }), openTestStore(directory, { powerCut: "lose-last-moments" })] as const;
+  const stores = [
+    openTestStore(directory, { powerCut: "lose-last-moments" }),
+    openTestStore(directory, { powerCut: "lose-last-moments" }),
+  ] as const;
   const holds = new Map<SessionId, Hold>();
   for (const [i, session] of SESSIONS.entries()) holds.set(session, await stores[i === 2 ? 1 : 0].journal.take(session));
   try {
