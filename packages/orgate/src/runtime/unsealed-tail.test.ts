@@ -29,7 +29,7 @@ function newDirectory(): string {
   return join(folder, ".orgate");
 }
 async function open(directory: string): Promise<OpenProjectStore> {
-  const place = await openProjectStore({ directory, thread: "main", synchronous: "off" });
+  const place = await openProjectStore({ directory, thread: "main", powerCut: "lose-last-moments" });
   places.push(place);
   return place;
 }
@@ -151,7 +151,7 @@ test.each(FORGED_SEALS.filter((how) => how !== "keyed"))(
     await close(alive);
     rmSync(join(directory, "alarms.jsonl"));
 
-    const next = await openProjectStore({ directory, thread: "main", synchronous: "off" }).catch(refusedOpening);
+    const next = await openProjectStore({ directory, thread: "main", powerCut: "lose-last-moments" }).catch(refusedOpening);
     if (next !== null) {
       await next.store.seal().catch(() => {});
       expect(await faultOf(next.store.journal.read(S, seq(0), 100))).toBe("entry-bad");

@@ -67,7 +67,10 @@ const STEPS: fc.Arbitrary<Step[]> = fc.array(
 
 /** Two stores on one file, each with a session, and what they are asked to do next. */
 async function openPair(directory: string) {
-  const pair = [kept(openTestStore(directory, { synchronous: "off" })), kept(openTestStore(directory, { synchronous: "off" }))] as const;
+  const pair = [
+    kept(openTestStore(directory, { powerCut: "lose-last-moments" })),
+    kept(openTestStore(directory, { powerCut: "lose-last-moments" })),
+  ] as const;
   const ends = new Map<SessionId, number>();
   const append = (by: 0 | 1, hold: Hold, ...events: Parameters<typeof stamped>): Promise<unknown> => {
     const after = ends.get(hold.session) ?? 0;
