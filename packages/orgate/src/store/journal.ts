@@ -30,7 +30,7 @@ import { type JournalReads, journalReads } from "./journal-reads.ts";
 import { takeSlot } from "./process-lock.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
-import { guardFiles } from "./sqlite/files.ts";
+import { guardFiles } from "./sqlite/disk/files.ts";
 import { findWrongPlaces } from "./sqlite/places.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, openBonds } from "./sqlite/proof/bonds.ts";

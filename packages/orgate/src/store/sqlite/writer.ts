@@ -24,13 +24,13 @@ import { AppendWriter, type Owner, Refused, type SealedAppend } from "./append-w
 import { type Blobs, openBlobs } from "./blobs.ts";
 import { type CountWriter, countWriter, rebuildCounts } from "./counts.ts";
 import { type DeadLetterWriter, deadLetterWriter } from "./dead-letters.ts";
-import { type FileGuard, guardDatabase } from "./files.ts";
+import { type FileGuard, guardDatabase } from "./disk/files.ts";
+import { makeWalRoom } from "./disk/wal-room.ts";
 import { openPlaceIndex, type PlaceIndex } from "./places.ts";
 import { type CountPart, countKeys, openCountLedger } from "./proof/count-proof.ts";
 import { JournalRows } from "./rows.ts";
 import { type DatabasePaths, withWriteFaults } from "./schema.ts";
 import { rebuildTrustedValues, type TrustedValueWriter, trustedValueWriter } from "./trusted-values.ts";
-import { makeWalRoom } from "./wal-room.ts";
 
 export type Batch = Readonly<{
   appends: readonly SealedAppend[];

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { opened } from "@orgate/core/testing";
 import { type Fault, isFault, type SessionId, seq, sessionId } from "@orgate/core/vocab";
 import { afterEach, describe, expect, test } from "vitest";
-import { noteOf, openTestStore, stamped } from "../fixtures/store.ts";
-import { openReadStore, type Store } from "../journal.ts";
+import { noteOf, openTestStore, stamped } from "../../fixtures/store.ts";
+import { openReadStore, type Store } from "../../journal.ts";
 
 const folders: string[] = [];
 const stores: Store[] = [];
