@@ -940,6 +940,23 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(journal.counted({ ...unlike, agent: "another" })).toEqual({ hour: 0, day: 0 });
   });
 
+  rule("G-24 calls of a session that began while nobody counted are counted, each once, from when another process does", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    const hold = await a.journal.take(S1);
+    const at = millis(1_800_000_000_000);
+    const { hour, day } = toBucketSpan(at);
+    const counter = { name: "calls:look", agent: "echo", value: "" };
+    const counts = { owner: "a", add: [{ ...counter, by: 1, at }], unless: [], before: day };
+    const call = (n: number) =>
+      a.journal.append({ ...append(hold, n, [note("replaced")]), events: [{ at, event: started(`${n}.0`) }], counts });
+    await a.journal.append({ ...append(hold, 0, [note("replaced")]), events: [{ at, event: opened("echo") }] });
+    for (const n of [1, 2, 3]) await call(n);
+    await b.journal.keepCounts(["calls:look"], at);
+    expect(b.journal.counted({ ...counter, hour, day, not: "nobody" })).toEqual({ hour: 3, day: 3 });
+    for (const n of [4, 5]) await call(n);
+    expect(b.journal.counted({ ...counter, hour, day, not: "nobody" })).toEqual({ hour: 5, day: 5 });
+  });
+
   rule("I-2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const hold = await a.journal.take(S1);

@@ -88,12 +88,14 @@ function isNothing(b: RowsBeside): boolean {
 
 function withTells(part: SealedPart, tells: NonNullable<Append["tells"]>): SealedPart {
   const rows = tells.map((intent) => ({ id: intent.id, session: intent.session, intent: toCanonicalJson(intent) }));
-  return { ...part, append: { ...part.append, beside: { ...(part.append.beside ?? NOTHING), tells: rows } } };
+  return { ...part, append: { ...part.append, isCountsOnly: false, beside: { ...(part.append.beside ?? NOTHING), tells: rows } } };
 }
 const NOTHING: RowsBeside = Object.freeze({
   ...{ blobs: [], consumes: [], tells: [], halts: [], claims: { opens: [], uses: [], revokes: [] }, counts: null, known: [], listed: null },
   ...{ questions: NO_QUESTION_ROWS, unknowns: NO_CHANGES, forgets: [], deadLetters: NO_CHANGES },
 });
+
+const countsBeside = ({ counts }: Append): RowsBeside | null => (counts === undefined ? null : { ...NOTHING, counts });
 
 export const sumMoves = (all: readonly Moves[]): Moves =>
   all.reduce((sum, one) => ({ questions: sum.questions + one.questions, unknowns: sum.unknowns + one.unknowns }), {
@@ -204,9 +206,9 @@ export class Sealer {
     const { position, rows } = this.#followSession(before, { stream, events, entries, end });
     ahead.set(stream, position);
     const { moves, ...changed } = this.#changesBeside(before, position, forgets);
-    const isAlone =
-      rows === NO_LIST_ROWS && isSession && blobs.length + append.consumes.length + forgets.length === 0 && append.counts === undefined;
-    const beside = isAlone && moves === NO_MOVES ? null : { ...besideOf(append, blobs), ...rows, ...changed, forgets };
+    const isPlain =
+      rows === NO_LIST_ROWS && isSession && moves === NO_MOVES && blobs.length + append.consumes.length + forgets.length === 0;
+    const beside = isPlain ? countsBeside(append) : { ...besideOf(append, blobs), ...rows, ...changed, forgets };
     return {
       append: {
         ...{ stream, head, begins, unlessHalted },
@@ -220,6 +222,7 @@ export class Sealer {
           at: end.at,
         },
         beside: beside === null || isNothing(beside) ? null : beside,
+        isCountsOnly: isPlain && beside?.counts?.unless.length === 0,
       },
       entries,
       moves,

@@ -36,6 +36,8 @@ export type SealedAppend = Readonly<{
   unlessHalted: readonly string[];
   /** Null when no other table is concerned, as with most appends of a turn. */
   beside: RowsBeside | null;
+  /** Beside it there are only counters to add to, which is nothing while nobody keeps any. */
+  isCountsOnly: boolean;
 }>;
 
 /** What is written with an append, or is a condition of it, in other tables. */
@@ -92,9 +94,13 @@ export class AppendWriter {
     this.#writeBeside(a, a.beside, index);
   }
 
-  /** One statement, without a transaction around it: the row of a session that is held, while nothing at all is halted. False: something is in the way. */
-  writeAlone(a: SealedAppend, { owner, seal }: AppendBy): boolean {
-    return this.#addHeld(a, { owner, seal }, a.unlessHalted.length > 0);
+  /** One statement, without a transaction around it: the row of a session that is held, while nothing at all is halted or counted. False: something is in the way. */
+  writeAlone(a: SealedAppend, by: AppendBy): boolean {
+    return this.#addHeld(a, by, { isHalted: a.unlessHalted.length > 0, isCounted: a.isCountsOnly });
+  }
+
+  isAnythingCounted(): boolean {
+    return this.#sql.anyCount.get() !== undefined;
   }
 
   /** False if the intent was there already. */
@@ -107,17 +113,17 @@ export class AppendWriter {
     this.#sql.touchSession.run(JSON.stringify(s), s.session);
   }
 
-  #addHeld({ stream, epoch, row }: SealedAppend, { owner, seal }: AppendBy, unlessAnyHalt: boolean): boolean {
+  #addHeld({ stream, epoch, row }: SealedAppend, { owner, seal }: AppendBy, unless = NO_CONDITIONS): boolean {
     const { first, count, hash, mac, body } = row;
     const { writer, incarnation } = owner;
+    const conditions = [unless.isHalted ? 1 : 0, unless.isCounted ? 1 : 0];
     return (
-      this.#sql.addHeld.run(count, first, writer, seal, hash, mac, body, stream, epoch, writer, incarnation, unlessAnyHalt ? 1 : 0)
-        .changes === 1
+      this.#sql.addHeld.run(count, first, writer, seal, hash, mac, body, stream, epoch, writer, incarnation, ...conditions).changes === 1
     );
   }
 
   #addRow(a: SealedAppend, by: AppendBy): boolean {
-    if (a.epoch !== null) return this.#addHeld(a, by, false);
+    if (a.epoch !== null) return this.#addHeld(a, by);
     const { stream, head, begins, row } = a;
     const to = [row.first + row.count - 1, row.hash, row.at] as const;
     const begin = (): boolean => this.#sql.newStream.run(stream, ...to).changes === 1;
@@ -178,6 +184,8 @@ export class AppendWriter {
 
 /** The id of the next append: where the journal's entries end, plus one. */
 const NEXT_ID = "coalesce((SELECT id + count FROM appends ORDER BY id DESC LIMIT 1), 1)";
+const ANY_COUNT = "SELECT 1 FROM kept_counts WHERE name > ''";
+const NO_CONDITIONS = { isHalted: false, isCounted: false };
 const COLUMNS = "(id, count, stream, first, writer, seal, hash, mac, body)";
 
 const prepareAppends = (db: DatabaseSync) => ({
@@ -185,7 +193,7 @@ const prepareAppends = (db: DatabaseSync) => ({
   /** The fence: only the holder of the session appends, under its epoch, checked in the statement that writes. */
   addHeld: db.prepare(
     `INSERT INTO appends ${COLUMNS} SELECT ${NEXT_ID}, ?, no, ?, ?, ?, ?, ?, ? FROM streams
-     WHERE stream = ? AND epoch = ? AND holder = ? AND incarnation = ? AND (? = 0 OR NOT EXISTS (SELECT 1 FROM halts))`,
+     WHERE stream = ? AND epoch = ? AND holder = ? AND incarnation = ? AND (? = 0 OR NOT EXISTS (SELECT 1 FROM halts)) AND (? = 0 OR NOT EXISTS (${ANY_COUNT}))`,
   ),
   addFree: db.prepare(`INSERT INTO appends ${COLUMNS} SELECT ${NEXT_ID}, ?, no, ?, ?, ?, ?, ?, ? FROM streams WHERE stream = ?`),
   moveHead: db.prepare("UPDATE streams SET seq = ?, hash = ?, at = ? WHERE stream = ? AND seq = ? AND hash = ?"),
@@ -195,6 +203,7 @@ const prepareAppends = (db: DatabaseSync) => ({
   listSession: db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)"),
   touchSession: db.prepare("UPDATE sessions SET summary = ? WHERE session = ?"),
   anyHalt: db.prepare("SELECT 1 FROM halts LIMIT 1"),
+  anyCount: db.prepare(`${ANY_COUNT} LIMIT 1`),
   isHalted: db.prepare("SELECT 1 FROM halts WHERE scope = ?"),
   halt: db.prepare("INSERT OR IGNORE INTO halts VALUES (?)"),
   resume: db.prepare("DELETE FROM halts WHERE scope = ? OR ? = 'all'"),

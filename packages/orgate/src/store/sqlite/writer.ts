@@ -91,6 +91,8 @@ class JournalWriter implements SqliteWriter {
   readonly #index: PlaceIndex;
   /** Appends that this process has written wait for a seal. */
   #isUnsealed = false;
+  /** Somebody keeps counters; that does not end. */
+  #isCounted = false;
   readonly #synchronous: number;
   readonly #file: string;
   #transactions = 0;
@@ -136,9 +138,11 @@ class JournalWriter implements SqliteWriter {
   /** Most appends of a turn concern no table but their own: one statement, which is its own transaction. */
   #commitAlone({ appends, number, seal, owner }: Batch): boolean {
     const [a, ...more] = appends;
-    if (a === undefined || more.length > 0 || seal !== null || !this.#isUnsealed || a.epoch === null || a.beside !== null) return false;
+    if (a === undefined || more.length > 0 || seal !== null || !this.#isUnsealed || a.epoch === null) return false;
+    if (a.isCountsOnly ? this.#isCounted : a.beside !== null) return false;
     const isWritten = withWriteFaults(() => this.#appends.writeAlone(a, { owner, seal: number }));
     if (isWritten) this.#confirm();
+    else if (a.isCountsOnly) this.#isCounted = withWriteFaults(() => this.#appends.isAnythingCounted());
     return isWritten;
   }
 
