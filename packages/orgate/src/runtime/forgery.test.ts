@@ -361,7 +361,7 @@ test("J-19 what an unknown outcome is about is read from the sealed decision: on
   const started = entries.find(({ event }) => event.kind === "act.started")?.event;
   if (started?.kind !== "act.started") throw new Error("nothing was started");
   const db = databaseIn(directory);
-  const sql = "UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = ? AND kind = 'gate.decided'";
+  const sql = "UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = ? AND kind = 'act.started'";
   db.prepare(sql).run(template.labelled);
   db.close();
   const event: JournalEvent = {
@@ -384,7 +384,7 @@ test("J-19 an entry that was altered in the database is an alarm for whoever rea
   };
   const CHANGES: readonly (readonly [string, string])[] = [
     [
-      `UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = '${template.labelled}' AND kind = 'gate.decided'`,
+      `UPDATE entries SET payload = replace(payload, 'fetch', 'feign') WHERE stream = '${template.labelled}' AND kind = 'act.started'`,
       "payload",
     ],
     [`UPDATE entries SET at = at + 1 WHERE stream = '${template.labelled}' AND seq = 2`, "header"],
