@@ -1,7 +1,7 @@
 /** Checks of a session after crashes, based on the counter's log and on the journal as another process reads it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
+import { decisionsIn, type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
 import { readExport, type Verification, verify } from "@orgate/core/journal";
 import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
 import { readRows } from "./rows.ts";
@@ -140,8 +140,8 @@ export function checkAnswers(directory: string, session: string, entries: readon
     if (uses > answers) found.push(`Q-3 the answer to ${approval} was used ${uses} times`);
   }
   const leaveOf = (call: string): boolean =>
-    entries.some(
-      ({ event: e }) => e.kind === "gate.decided" && String(e.id) === call && e.verdict.kind === "allow" && e.verdict.approval !== null,
+    entries.some(({ event }) =>
+      decisionsIn(event).some((e) => String(e.id) === call && e.verdict.kind === "allow" && e.verdict.approval !== null),
     );
   for (const { seq: at, event: e } of entries) {
     if (e.kind !== "act.started" || e.start > 1 || !leaveOf(e.call)) continue;

@@ -1,5 +1,5 @@
 /** Tools: what one takes, what a policy sees, what it does; and what happens when a policy says no. */
-import { createRuntime, defineAgent, defineTool, sha256, tableGate } from "orgate";
+import { createRuntime, defineAgent, defineTool, listDecisions, sha256, tableGate } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -56,7 +56,7 @@ const runtime = await createRuntime({
 
 const { output, events } = await runtime.complete("keeper", "How are we for apples?");
 console.log(output);
-for (const { event } of events) {
-  if (event.kind === "gate.decided" && event.action.kind === "call") console.log(event.action.tool, event.verdict.kind);
+for (const { event } of listDecisions(events)) {
+  if (event.action.kind === "call") console.log(event.action.tool, event.verdict.kind);
 }
 await runtime.close();

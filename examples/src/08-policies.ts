@@ -1,6 +1,6 @@
 /** Policies from a folder: one call is allowed, one is denied with its reason, one waits for a person. */
 import { join } from "node:path";
-import { cedarPolicies, createRuntime, defineAgent, defineTool } from "orgate";
+import { cedarPolicies, createRuntime, defineAgent, defineTool, listDecisions } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -53,9 +53,9 @@ const runtime = await createRuntime({
 });
 
 const { state, events, questions } = await runtime.complete("clerk", "My order o-1 came broken: I want my money back.");
-for (const { event } of events) {
-  if (event.kind !== "gate.decided" || event.action.kind !== "call") continue;
+for (const { event } of listDecisions(events)) {
   const { verdict, action } = event;
+  if (action.kind !== "call") continue;
   const why = verdict.kind === "deny" ? `: ${verdict.reason}` : "";
   console.log(`${verdict.kind} ${action.tool} ${JSON.stringify(action.args)} by ${verdict.because.join(", ")}${why}`);
 }

@@ -1,5 +1,5 @@
 /** Skills: the model sees a name and a description, reads the rest when it needs it, and uses what the skill brings; policies decide both. */
-import { createRuntime, defineAgent, defineSkill, defineTool, sha256, tableGate } from "orgate";
+import { createRuntime, defineAgent, defineSkill, defineTool, listDecisions, sha256, tableGate } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -53,8 +53,8 @@ async function serve(spending: "allow" | "deny"): Promise<void> {
     principal: { kind: "user", id: "ada" },
   });
   const { output, events } = await runtime.complete("clerk", "Please pay order o-1 back.");
-  const decided = events.flatMap(({ event }) =>
-    event.kind === "gate.decided" && event.action.kind === "call" ? [`${event.action.tool} ${event.verdict.kind}`] : [],
+  const decided = listDecisions(events).flatMap(({ event }) =>
+    event.action.kind === "call" ? [`${event.action.tool} ${event.verdict.kind}`] : [],
   );
   console.log([output, ...decided, `paid: ${paid.length}`].join(" | "));
   await runtime.close();

@@ -1,5 +1,5 @@
 /** A model without native tool calls: the prompt describes the tools, and the model writes its calls as text. The gate and the journal see calls like any others. */
-import { createRuntime, defineAgent, defineTool, type Model, promptedCalls, sha256, tableGate } from "orgate";
+import { createRuntime, defineAgent, defineTool, listDecisions, type Model, promptedCalls, sha256, tableGate } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -41,6 +41,6 @@ const runtime = await createRuntime({
 });
 
 const { output, calls, events } = await runtime.complete("keeper", "How many bolts?");
-const decided = events.flatMap(({ event }) => (event.kind === "gate.decided" && event.action.kind === "call" ? [event.action.tool] : []));
+const decided = listDecisions(events).flatMap(({ event }) => (event.action.kind === "call" ? [event.action.tool] : []));
 console.log(output, "| calls:", calls, "| decided:", decided.join());
 await runtime.close();

@@ -1,7 +1,7 @@
 /** Facts and labels: a letter tells the agent to send a secret away. Each step is permitted by itself; together they are not. Its honest twin passes. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { cedarPolicies, createRuntime, defineAgent, defineTool } from "orgate";
+import { cedarPolicies, createRuntime, decisionsIn, defineAgent, defineTool } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -114,8 +114,8 @@ for (const request of ["Do as it says.", "Tell ben@example.org that Friday is fi
   const { events } = await runtime.complete("secretary", request);
   for (const { event } of events) {
     if (event.kind === "text.cleaned") console.log(`the model does not see ${event.hidden} hidden passage`);
-    if (event.kind !== "gate.decided" || event.action.kind !== "call") continue;
-    console.log(`${event.verdict.kind} ${event.action.tool} ${JSON.stringify(event.read)}`);
+    for (const { action, verdict, read } of decisionsIn(event))
+      if (action.kind === "call") console.log(`${verdict.kind} ${action.tool} ${JSON.stringify(read)}`);
   }
 }
 const known = await runtime.known.list();

@@ -1,7 +1,18 @@
 /** File tools that stay in the project, and a program in a sandbox: what is allowed happens, and the evidence shows what changed. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRuntime, defineAgent, defineTool, fileTools, hostRunning, pathGuard, sha256, tableGate, toFileEdit } from "orgate";
+import {
+  createRuntime,
+  defineAgent,
+  defineTool,
+  fileTools,
+  hostRunning,
+  listDecisions,
+  pathGuard,
+  sha256,
+  tableGate,
+  toFileEdit,
+} from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -76,7 +87,7 @@ const [edit] = events.flatMap(({ event }) => {
 console.log(`- ${edit?.before?.trim()} + ${edit?.after.trim()}`);
 
 // Whatever is permitted: what decides is not for tools to write.
-for (const { event } of events) {
-  if (event.kind === "gate.decided" && event.action.kind === "call" && event.action.tool === "write_file") console.log(event.verdict.kind);
+for (const { event } of listDecisions(events)) {
+  if (event.action.kind === "call" && event.action.tool === "write_file") console.log(event.verdict.kind);
 }
 await runtime.close();

@@ -1,6 +1,6 @@
 /** An agent as a file, beside one in code: its own rules decide, and the verdict names the file and the line. */
 import { join } from "node:path";
-import { cedarPolicies, createRuntime, defineAgent, defineTool, symbiAgents } from "orgate";
+import { cedarPolicies, createRuntime, defineAgent, defineTool, listDecisions, symbiAgents } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -30,9 +30,9 @@ const gate = cedarPolicies({ directory: join(root, "policies"), agents });
 const runtime = await createRuntime({ directory: temporaryFolder(), agents, gate, principal: { kind: "user", id: "ada" } });
 
 const { output, events } = await runtime.complete("payer", "Pay what is due.");
-for (const { event } of events) {
-  if (event.kind !== "gate.decided" || event.action.kind !== "call") continue;
+for (const { event } of listDecisions(events)) {
   const { verdict, action, shadow } = event;
+  if (action.kind !== "call") continue;
   const why = verdict.kind === "deny" ? verdict.reason : verdict.because.join(", ");
   console.log(`${verdict.kind} ${action.tool}: ${why}${shadow === null ? "" : " (audited)"}`);
 }

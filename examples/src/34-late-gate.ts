@@ -1,5 +1,5 @@
 /** A gate that asks a service before a call is begun. The policies decide first; no answer in time is a no. */
-import { createRuntime, defineAgent, defineTool, lateGate, sha256, tableGate } from "orgate";
+import { createRuntime, defineAgent, defineTool, lateGate, listDecisions, sha256, tableGate } from "orgate";
 import * as z from "zod";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -38,9 +38,8 @@ const runtime = await createRuntime({
 });
 for (const name of ["ok", "other", "slow"]) {
   const { events } = await runtime.complete(name, "Send it.");
-  for (const { event } of events)
-    if (event.kind === "gate.decided" && event.action.kind === "call")
-      console.log(name, event.verdict.kind, event.verdict.kind === "deny" ? event.verdict.reason : "");
+  for (const { event } of listDecisions(events))
+    if (event.action.kind === "call") console.log(name, event.verdict.kind, event.verdict.kind === "deny" ? event.verdict.reason : "");
 }
 await runtime.close();
 console.log(`sent: ${sent.join(" ")}`);

@@ -20,13 +20,17 @@ const report = (r: Report): void => void process.send?.(r);
 const payloads = (directory: string, session: string): readonly Readonly<Record<string, unknown>>[] =>
   readRows(directory, session).map(({ kind, payload }) => ({ ...decode<Record<string, unknown>>(payload), kind }));
 
-/** The latest decision on the call is `allow`, and this very start of it is on record under the same digest. */
+/** The latest decision on the call is `allow`, and this very start of it is on record after it, or with it. */
 function isDurable(directory: string, { session, key, call, start }: Effect): boolean {
-  const events = payloads(directory, session);
-  const decided = events.findLast((e) => e.kind === "gate.decided" && e.id === call);
-  const allowed = decided !== undefined && decode<{ kind: string }>(JSON.stringify(decided.verdict)).kind === "allow";
-  return allowed && events.some((e) => e.kind === "act.started" && e.key === key && e.start === start && e.digest === decided.digest);
+  const events = payloads(directory, session).flatMap((e) => (Array.isArray(e.decisions) ? [...(e.decisions as (typeof e)[]), e] : [e]));
+  const last = events.findLastIndex((e) => e.verdict !== undefined && e.id === call);
+  const allowed = last !== -1 && decode<{ kind: string }>(JSON.stringify(events[last]?.verdict)).kind === "allow";
+  const isStart = (e: Readonly<Record<string, unknown>>): boolean =>
+    e.kind === "act.started" && keyOf(session, call, e.edition) === key && e.call === call && e.start === start;
+  return allowed && events.slice(last + 1).some(isStart);
 }
+const keyOf = (session: string, call: string, edition: unknown): string =>
+  `${session}/${call}${edition === 0 ? "" : `~${String(edition)}`}`;
 
 function onRecord(directory: string, { session, iteration, attempt }: Asked): { asked: boolean; recorded: boolean } {
   const events = payloads(directory, session).filter((e) => e.iteration === iteration);

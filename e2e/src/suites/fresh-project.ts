@@ -4,7 +4,7 @@
  */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { seq } from "@orgate/core";
+import { eventsIn, seq } from "@orgate/core";
 import { type Violation, withOpenProject } from "../checks.ts";
 import { type Desk, projectAt } from "../stand/desk.ts";
 import { deliver, openedByThemselves, SECRET_VARIABLE, until, up } from "../stand/served.ts";
@@ -25,11 +25,13 @@ const kindsOf = (desk: Desk, session: string): Promise<readonly string[]> =>
     const found = (await journal.sessions({ state: null, agent: null, before: null, most: 50 })).find((one) => one.session === session);
     if (found === undefined) throw new Error(`there is no session ${session}`);
     const entries = await journal.read(found.session, seq(0), 1_000);
-    return entries.map(({ event: e }) => {
-      if (e.kind !== "gate.decided") return e.kind;
-      const what = e.action.kind === "call" ? `tool:${e.action.tool}` : e.action.kind;
-      return `${what} ${e.verdict.kind} ${"because" in e.verdict ? e.verdict.because.join() : ""}`;
-    });
+    return entries
+      .flatMap(({ event }) => eventsIn(event))
+      .map((e) => {
+        if (e.kind !== "gate.decided") return e.kind;
+        const what = e.action.kind === "call" ? `tool:${e.action.tool}` : e.action.kind;
+        return `${what} ${e.verdict.kind} ${"because" in e.verdict ? e.verdict.because.join() : ""}`;
+      });
   });
 
 async function editedPolicy(bench: Bench): Promise<readonly Violation[]> {

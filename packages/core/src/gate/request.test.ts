@@ -22,7 +22,7 @@ test("P-2 a digest that is remembered is the one that would be made: nobody and 
   ));
 
 test("T-2 a tool whose own code throws while a call is checked refuses that call, in words", () => {
-  const call: ProposedCall = { id: callId("1.0"), tool: "t", text: "{}", args: { kind: "json", value: {} } } as ProposedCall;
+  const call: ProposedCall = { id: callId("1.0"), tool: "t", text: "{}" } as ProposedCall;
   const boom = (): never => {
     throw new Error("the link was exchanged");
   };

@@ -1,6 +1,7 @@
 /** From a proposed call to what the gate is asked about, and the digest that everything later is bound to. Pure. */
 import {
   type Action,
+  argumentsOf,
   type CallId,
   copyFrozen,
   type Digest,
@@ -48,9 +49,10 @@ export function applyContract(
     verdict: { kind: "deny", by: "contract", because: [], faults: [], reason },
   });
   if (tool === null) return refuse("there is no such tool");
-  if (call.args.kind === "not-json") return refuse(`the arguments are not JSON: ${call.args.detail}`);
+  const proposed = argumentsOf(call);
+  if (proposed.kind === "not-json") return refuse(`the arguments are not JSON: ${proposed.detail}`);
   try {
-    const checked = tool.check(edited ?? call.args.value);
+    const checked = tool.check(edited ?? proposed.value);
     if (checked.kind === "refused") return refuse(checked.reason);
     if (checked.kind === "invalid") return refuse(`the arguments do not fit: ${checked.issues.join("; ")}`);
     const args = copyFrozen(checked.args);

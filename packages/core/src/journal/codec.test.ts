@@ -221,15 +221,22 @@ test("J-10 an older payload is read through its upcasts, in memory only; the sto
   expect(read("note@1", "{}").kind).toBe("bad"); // one text per version
 });
 
-test("J-10 what was said before there were files had none, and nothing was withheld", () => {
-  const decoded = (kind: string, payload: object) => decodePayload(kind, toCanonicalJson(payload), () => null);
-  const by = { kind: "user", id: "ana" };
-  expect(decoded("turn.started@2", { turn: 1, input: "go", by, limits: {}, intent: null })).toMatchObject({ event: { files: [] } });
-  expect(decoded("input.steered", { text: "go", by, intent: "i_1" })).toMatchObject({ event: { files: [] } });
-  expect(decoded("input.queued", { text: "go", by, intent: "i_1" })).toMatchObject({ event: { files: [] } });
-  const applied = (change: object) => decoded("middleware.applied", { middleware: "m", stage: "user-message", call: null, change });
-  expect(applied({ kind: "input", before: "x" })).toMatchObject({ event: { change: { kind: "input", before: "x", files: [] } } });
-  expect(applied({ kind: "block", reason: "x" })).toMatchObject({ event: { change: { kind: "block", reason: "x" } } });
+test("J-10 what a program wrote under an older table of versions, one that knows a newer version reads", () => {
+  const older: Upcasts = { note: [(one) => ({ ...one, from: "unknown" })] };
+  const newer: Upcasts = { note: [...(older.note ?? []), ({ name = "", ...two }) => ({ ...two, name: `n: ${String(name)}` })] };
+  const note = { kind: "note", from: "test", call: null, name: "n", value: 1 } as const;
+  const written = {
+    kind: storedKind("note", older),
+    payload: encodePayload(note, () => {
+      throw new Error("a note this short holds no blob");
+    }),
+  };
+  expect(written.kind).toBe("note@2");
+  const read = (upcasts: Upcasts) => decodePayload(written.kind, written.payload, () => null, upcasts);
+  expect(read(older)).toEqual({ kind: "event", event: note });
+  expect(read(newer)).toEqual({ kind: "event", event: { ...note, name: "n: n" } });
+  expect(read({})).toEqual({ kind: "bad", detail: "unknown kind `note@2`: written by a newer version?" });
+  expect(storedKind("note", newer)).toBe("note@3");
 });
 
 test("J-10 marks are read back as they were written, and in no other spelling", () => {

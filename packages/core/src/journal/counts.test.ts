@@ -34,7 +34,7 @@ describe("G-24 what is counted", () => {
       "calls:send": 1,
       [`calls:send/to${ZERO}`]: 1,
     });
-    expect(countsOf([1, started({ tool: "" })], [2, { kind: "labels.added", labels: [label("x")], from: null }])).toEqual([]);
+    expect(countsOf([2, { kind: "labels.added", labels: [label("x")], from: null }])).toEqual([]);
   });
 
   test("G-24 a model call counts at what is set aside, then at what it used, in the time it was asked", () => {

@@ -59,7 +59,7 @@ export function foldTally(t: Tally, agent: string, at: Millis, e: JournalEvent):
   const count = (name: string, by: number, when: Millis, value = ""): Count => ({ name, agent, value, by, at: when });
   switch (e.kind) {
     case "act.started": {
-      if (e.start !== 1 || e.tool === "") return;
+      if (e.start !== 1) return;
       const values = Object.entries(e.values).flatMap(([arg, all]) =>
         all.map((value) => count(counterForValue(e.tool, arg), 1, at, value)),
       );

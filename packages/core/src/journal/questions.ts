@@ -11,6 +11,7 @@ import {
   actionKind,
   type CallSubject,
   type Digest,
+  decisionsIn,
   type Entry,
   hasQuorum,
   type Millis,
@@ -64,10 +65,8 @@ export function foldPendingApprovals(
     for (const [id, q] of open) if (isGone(q)) open.delete(id);
   };
   for (const { at, event: e } of entries) {
+    for (const { id, action } of decisionsIn(e)) touch(id, toCallSubject(action));
     switch (e.kind) {
-      case "gate.decided":
-        touch(e.id, toCallSubject(e.action));
-        break;
       case "approval.asked": {
         const { approval, action, digest, asks, again, expiresAt } = e;
         const about = touched.get(action) ?? { tool: action.split(":")[0] ?? action, resource: null };

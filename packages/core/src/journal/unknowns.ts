@@ -3,7 +3,17 @@
  * them, so that a decision in one session sees what another has left open. A cache: the same fold over a session's entries makes its rows again.
  * G-4 the list holds the open ones: from `act.ended` with an unknown outcome until it is known after all, resolved by a person, or reported by its tool.
  */
-import type { CallId, Digest, Entry, JournalEvent, Millis, Outcome, Resource, SessionId } from "../vocab/index.ts";
+import {
+  type CallId,
+  type Digest,
+  decisionsIn,
+  type Entry,
+  type JournalEvent,
+  type Millis,
+  type Outcome,
+  type Resource,
+  type SessionId,
+} from "../vocab/index.ts";
 
 /** The resource; no argument of the call. */
 export type OpenUnknown = Readonly<{
@@ -68,8 +78,8 @@ export function findStartedCall(call: CallId, newestFirst: Iterable<JournalEvent
   let hasStarted = false;
   for (const e of newestFirst) {
     if (e.kind === "act.started" && e.call === call) hasStarted = true;
-    else if (hasStarted && e.kind === "gate.decided" && e.action.kind === "call" && e.id === (call as string))
-      return { tool: e.action.tool, resource: e.action.resource, digest: e.digest };
+    const decided = hasStarted ? decisionsIn(e).findLast((d) => d.id === (call as string)) : undefined;
+    if (decided?.action.kind === "call") return { tool: decided.action.tool, resource: decided.action.resource, digest: decided.digest };
   }
   return null;
 }

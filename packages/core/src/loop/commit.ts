@@ -9,6 +9,7 @@ import type { SessionStart } from "../journal/port.ts";
 import { type DigestAction, type Permit, type Receipt, type Redeem, turnstile } from "../permit/turnstile.ts";
 import {
   type ActionText,
+  countJoined,
   FaultError,
   type GrantId,
   type Intent,
@@ -75,9 +76,10 @@ export class SessionCommits {
   record(event: JournalEvent): void {
     const at = this.#parts.time();
     const s = this.#s;
+    const place = seq(s.seq + 1 - countJoined(this.#batch, event)); // decisions that it takes in have no places of their own
     this.#batch.push({ at, event });
     this.#parts.onRecord(event);
-    evolve(s, { stream: s.session, seq: seq(s.seq + 1), at, event });
+    evolve(s, { stream: s.session, seq: place, at, event });
     if (event.kind === "turn.ended") this.#telling.push(...endingIntents(this.#p, s, at));
     this.#counters.heard(event);
     if (event.kind === "gate.decided") this.markCurrent(event.id);
@@ -103,9 +105,6 @@ export class SessionCommits {
       await this.#takeBack(events, consumed, fault.kind === "grant-revoked" ? fault.grant : null);
       return false;
     }
-    for (const [i, { at, event }] of events.entries())
-      this.tell({ kind: "entry", entry: { stream: this.#s.session, seq: seq(this.#durable + 1 + i), at, event } });
-    this.#durable = seq(this.#durable + events.length);
     return true;
   }
 
@@ -126,6 +125,9 @@ export class SessionCommits {
         kind: "journal-unwritable",
         detail: `the store put entry ${this.#durable + 1} of ${this.#s.session} at ${String(first)}`,
       });
+    this.#durable = seq(this.#durable + events.length);
+    for (const [i, { at, event }] of events.entries())
+      this.tell({ kind: "entry", entry: { stream: this.#s.session, seq: seq(first + i), at, event } });
     return first;
   }
 

@@ -22,8 +22,10 @@ import {
 } from "../testing/index.ts";
 import {
   type Attachment,
+  callKey,
   type Digest,
   digest,
+  eventsIn,
   FaultError,
   type Hash,
   type IntentBody,
@@ -32,6 +34,7 @@ import {
   type ToolContext,
   toCanonicalJson,
 } from "../vocab/index.ts";
+import { findLeave } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
 import { callsIn, type State } from "./state.ts";
 
@@ -148,9 +151,8 @@ function stage(
   const outside: Outside = { effects: [], asked: [] };
   const effect = async (tool: string, args: JsonObject, { key, start }: ToolContext) => {
     const call = key.slice(key.indexOf("/") + 1);
-    const durable = w.events("gate.decided").findLast((e) => e.id === call);
-    const started = w.events("act.started").some((e) => e.key === key && e.start === start && e.digest === durable?.digest);
-    outside.effects.push({ key, tool, start, allowed: durable?.verdict.kind === "allow" && started });
+    const allowed = findLeave(w, call, (e) => callKey(w.session(), e.call, e.edition) === key && e.start === start) !== null;
+    outside.effects.push({ key, tool, start, allowed });
     return `${tool} ${String(args["n"])}`;
   };
   const happened = (key: string) => outside.effects.some((e) => e.key === key);
@@ -260,7 +262,7 @@ function checkMarks(w: World, { middleware }: Weather): void {
   const marks = (text: string) => text.split(MARK).length - 1;
   const shown = new Map<string, number[]>();
   const ran: string[] = [];
-  for (const { event: e } of w.entries()) {
+  for (const e of w.entries().flatMap(({ event }) => eventsIn(event))) {
     if (e.kind === "turn.started") expect(marks(e.input), "H-2 a word is seen once").toBe(1);
     else if (e.kind === "input.steered") expect(marks(e.text), "H-2 a word is seen once").toBe(1);
     else if (e.kind === "middleware.applied" && e.change.kind === "observation" && e.call !== null)

@@ -169,8 +169,9 @@ describe("calls", () => {
     const [first] = w.events("model.replied");
     expect(first?.parts).toMatchObject([
       { kind: "text", text: "let me look" },
-      { kind: "call", text, args: { kind: "json", value: { x: "A" } } },
+      { kind: "call", text },
     ]);
+    expect(w.events("gate.decided").flatMap(({ action }) => (action.kind === "call" ? [action.args] : []))).toEqual([{ x: "A" }]);
     expect(model.asked[1]?.messages[1]).toMatchObject({ role: "assistant", parts: [{ text: "let me look" }, { text }] });
   });
 

@@ -8,8 +8,10 @@ import { type Counters, estimates } from "../reason/tokens.ts";
 import { newWindow } from "../reason/window.ts";
 import {
   actionKind,
+  decisionsIn,
   type Entry,
   epoch,
+  type GateDecided,
   type Label,
   millis,
   NO_RESERVATION,
@@ -30,7 +32,7 @@ import {
   foldStarted,
 } from "./calls/evolve.ts";
 import { foldAgentChanged, foldHoldTaken, foldNames, foldSteered, foldTurnEnded, foldTurnStarted } from "./evolve-turn.ts";
-import { inTurn } from "./fold-parts.ts";
+import { inTurn, proposedArgs } from "./fold-parts.ts";
 import { foldReserved, foldSettled } from "./limits/evolve.ts";
 import { foldKeeping, foldKept, foldRecalled } from "./memory/evolve.ts";
 import { foldCleared, foldCompactAsked, foldCompacted, foldModelChosen } from "./model/evolve-context.ts";
@@ -139,18 +141,14 @@ export function evolve(s: State, entry: Entry): State {
       if (s.turn !== null) s.turn.cancel = { by: e.by, reason: e.reason };
       return s;
     case "model.asked":
+      foldInner(s, entry);
       return inTurn(s, (t) => foldAsked(t, e));
     case "model.failed":
       return inTurn(s, (t) => foldModelFailed(s, t, e));
     case "model.replied":
       return inTurn(s, (t) => (e.purpose === "reply" ? foldReply(s, t, e) : foldSummaryReply(s, t, e)));
     case "gate.decided":
-      if (actionKind(e.id) === "reconcile") return foldReconcileDecided(s, e);
-      return inTurn(s, (t) => {
-        foldDecided(s, t, e, entry.at);
-        if (actionKind(e.id) === "model") foldModelDenied(s, t);
-        if (actionKind(e.id) === "summary") foldSummaryDenied(s, t);
-      });
+      return foldDecision(s, e, entry.at);
     case "approval.asked":
       return inTurn(s, (t) => foldRequested(s, t, e, entry.at));
     case "approval.answered":
@@ -160,6 +158,7 @@ export function evolve(s: State, entry: Entry): State {
     case "approval.consumed":
       return inTurn(s, (t) => foldConsumed(t, e));
     case "act.started":
+      foldInner(s, entry);
       return foldStarted(s, e);
     case "recovery.applied":
       return foldRecovery(s, e);
@@ -267,6 +266,20 @@ export function evolve(s: State, entry: Entry): State {
     case "schedule.stopped":
       return s; // system streams; never in a session's
   }
+}
+
+function foldDecision(s: State, e: GateDecided, at: Entry["at"]): State {
+  if (actionKind(e.id) === "reconcile") return foldReconcileDecided(s, e);
+  return inTurn(s, (t) => {
+    foldDecided(s, t, e, at);
+    if (actionKind(e.id) === "model") foldModelDenied(s, t);
+    if (actionKind(e.id) === "summary") foldSummaryDenied(s, t);
+  });
+}
+
+/** Decisions that are part of an event were made before it. */
+function foldInner(s: State, { event, at }: Entry): void {
+  for (const decided of decisionsIn(event, (call) => proposedArgs(s, call))) foldDecision(s, decided, at);
 }
 
 /** Puts another fold of the same session in the place of this one: its last commit was refused. */

@@ -191,7 +191,7 @@ const blockedBy = (reason: string | null): Named["refused"] =>
 /** Calls of a reply that was cut off are never run: their arguments may have been cut too. */
 function cutOff(call: Parameters<typeof applyContract>[0], tool: Tool | null, toolDigest: (tool: Tool) => Digest): ContractCheck {
   const { action } = applyContract(
-    { ...call, args: { kind: "not-json", detail: "cut off" } },
+    { ...call, text: "cut off" }, // no JSON, whatever is left of it
     tool,
     tool === null ? null : toolDigest(tool),
   );

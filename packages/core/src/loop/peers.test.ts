@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 import type { Message } from "../reason/port.ts";
 import { type CrashPoint, reply, world } from "../testing/index.ts";
-import type { Json } from "../vocab/index.ts";
+import { callKey, type Json } from "../vocab/index.ts";
 import { ANN, asks, call, open, pay, REST, say, sha256, stage, toolOf } from "./fixtures/stage.ts";
 import { callsIn } from "./state.ts";
 
@@ -228,7 +228,7 @@ test("H-14 strands harness-sdk#2884: every call has a key of its own, the same a
   const { w } = stage([reply.calls([call("note", "1", "a"), call("note", "1", "b")]), reply.text("done")], REST, { tools: [note] });
   await w.run("go");
   expect(keys).toEqual([`${w.session()}/1.0`, `${w.session()}/1.1`]);
-  expect(w.events("act.started").map((e) => e.key)).toEqual(keys);
+  expect(w.events("act.started").map((e) => callKey(w.session(), e.call, e.edition))).toEqual(keys);
 });
 
 test("H-14 vertz#2835: at most once, with the start on record before it and the outcome with what follows from it", async () => {

@@ -11,7 +11,7 @@ import {
   toCanonicalJson,
 } from "../vocab/index.ts";
 import { MAX_STARTS } from "./calls/next-calls.ts";
-import { evidence, newLabelEvents } from "./calls/start-call.ts";
+import { newLabelEvents } from "./calls/start-call.ts";
 import type { SessionCommits } from "./commit.ts";
 import { consume, type EffectContext } from "./effect-context.ts";
 import type { Announcer } from "./effects.ts";
@@ -171,8 +171,8 @@ function giveUp(c: EffectContext, call: Call, why: GiveUpReason): void {
   const tool = p.tools.find(runningTool(call));
   for (const event of tool === null ? [] : newLabelEvents(s, tool, id)) c.record(event); // its outcome may still come late
   if (outcome.kind !== "unknown") for (const event of settlement(s, id, runningTool(call), null)) c.record(event);
-  const proof = evidence(c, call, null, 0);
-  c.record({ kind: "act.ended", call: id, outcome, evidence: proof, endsTurn: false, recovering: outcome.kind === "failed" });
+  const evidence = { durationMs: 0, starts: call.starts, proof: null };
+  c.record({ kind: "act.ended", call: id, outcome, evidence, endsTurn: false, recovering: outcome.kind === "failed" });
 }
 
 const NOT_RUN_AGAIN: Readonly<Record<GiveUpReason, string>> = {

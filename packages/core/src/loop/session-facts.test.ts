@@ -13,7 +13,18 @@ import {
   type World,
   world,
 } from "../testing/index.ts";
-import { type Action, type Decision, type Entry, type Facts, FaultError, type JsonObject, label, type SessionId } from "../vocab/index.ts";
+import {
+  type Action,
+  type Decision,
+  type Entry,
+  eventsIn,
+  type Facts,
+  FaultError,
+  type JsonObject,
+  label,
+  type SessionId,
+  trackProposals,
+} from "../vocab/index.ts";
 import { evolve, fold } from "./evolve.ts";
 import { ANN, BOB, open, sha256 } from "./fixtures/stage.ts";
 import type { Ports } from "./ports.ts";
@@ -89,13 +100,16 @@ function compared(entries: readonly Entry[]): readonly Readonly<{ id: string; be
   let state: State | null = null;
   const found: { id: string; before: JsonObject; again: JsonObject }[] = [];
   const later: (() => void)[] = []; // read when the state has gone on
+  const { hear, argsOf } = trackProposals();
   for (const entry of entries) {
-    const { event: e } = entry;
-    if (e.kind === "gate.decided" && state !== null && e.read["agent"] !== undefined) {
-      const facts = pastFacts(state, e);
-      later.push(() => found.push({ id: e.id, before: e.read, again: told(facts) }));
+    hear(entry.event);
+    for (const e of eventsIn(entry.event, argsOf)) {
+      if (e.kind === "gate.decided" && state !== null && e.read["agent"] !== undefined) {
+        const facts = pastFacts(state, e);
+        later.push(() => found.push({ id: e.id, before: e.read, again: told(facts) }));
+      }
+      state = state === null ? fold([{ ...entry, event: e }]) : evolve(state, { ...entry, event: e });
     }
-    state = state === null ? fold([entry]) : evolve(state, entry);
   }
   for (const read of later) read();
   return found;

@@ -1,5 +1,6 @@
 import { hash as nodeHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { SAMPLES } from "../journal/fixtures/samples.ts";
 import {
   type Action,
   type ActionText,
@@ -114,6 +115,52 @@ describe("permits at run time", () => {
     args.path = "/etc/passwd";
     const permit = pass.issuePermit(await pass.append([event]), id(0));
     expect(() => pass.redeem(permit)).toThrow(refused("not what was decided"));
+  });
+
+  test("P-1 leave that is stored as part of what it allows yields the same permit, in the place of that entry", async () => {
+    const written: TimedEvent[] = [];
+    const pass = turnstile(async (events) => {
+      written.push(...events);
+      return seq(7);
+    }, digestAction);
+    const [started, part] = [SAMPLES["act.started"], SAMPLES["model.replied"]];
+    const proposal = { kind: "call", id: callId("1.0"), wireId: "a", tool: "t", text: '{"path":"a"}', meta: null } as const;
+    const at = millis(1);
+    const receipt = await pass.append([
+      { at, event: { ...(part[0] as Extract<JournalEvent, { kind: "model.replied" }>), parts: [proposal] } },
+      decided(0),
+      decided(1),
+      { at, event: { ...(started[0] as Extract<JournalEvent, { kind: "act.started" }>), call: callId("1.0") } },
+    ]);
+    expect(written.map(({ event }) => event)).toMatchObject([
+      { kind: "model.replied" },
+      {
+        kind: "act.started",
+        decisions: [
+          { id: "1.0", action: { args: "proposed" } },
+          { id: "1.1", action: { args: { path: "a" } } },
+        ],
+      },
+    ]);
+    for (const n of [0, 1]) {
+      const permit = pass.issuePermit(receipt, id(n));
+      expect(permit.decidedAt).toBe(8);
+      expect(pass.redeem(permit)).toMatchObject({ call: `1.${n}`, args: { path: "a" } });
+      expect(() => pass.issuePermit(receipt, id(n))).toThrow(refused("no durable allow"));
+    }
+  });
+
+  test("P-1 leave that an announcement claims to hold is neither stored nor worth anything", async () => {
+    const written: TimedEvent[] = [];
+    const pass = turnstile(async (events) => {
+      written.push(...events);
+      return seq(1);
+    }, digestAction);
+    const { kind: _, ...claimed } = decided(0).event as Extract<JournalEvent, { kind: "gate.decided" }>;
+    const [started] = SAMPLES["act.started"];
+    const receipt = await pass.append([{ at: millis(1), event: { ...started, decisions: [claimed] } as JournalEvent }]);
+    expect(written).toMatchObject([{ event: { decisions: [] } }]);
+    expect(() => pass.issuePermit(receipt, id(0))).toThrow(refused("no durable allow"));
   });
 
   test("P-2 what is redeemed cannot be changed by whoever runs it", async () => {

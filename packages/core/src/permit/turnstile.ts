@@ -8,8 +8,10 @@ import {
   type ActionText,
   copyFrozen,
   type Digest,
+  decisionsIn,
   FaultError,
   type GateDecided,
+  joinDecisions,
   type Seq,
   seq,
   type TimedEvent,
@@ -30,14 +32,17 @@ export function turnstile(commit: Commit, digestAction: DigestAction) {
   const allowed = new Map<ActionText, { receipt: Receipt; seq: Seq; decided: GateDecided }>();
   const self = {};
 
+  /** Of the events as they were recorded: what is stored is made of them here, with the decisions that are part of others. */
   async function append(events: readonly TimedEvent[]): Promise<Receipt> {
     const sealed = events.map((e) => (e.event.kind === "gate.decided" ? { at: e.at, event: copyFrozen(e.event) } : e)); // nobody can change these
-    const first = await commit(sealed); // durable, or it throws and there is no receipt
+    const stored = joinDecisions(sealed);
+    const first = await commit(stored); // durable, or it throws and there is no receipt
     const receipt = Object.freeze({ first }) as Receipt;
-    for (const [i, { event }] of sealed.entries()) {
-      if (event.kind !== "gate.decided") continue;
-      allowed.delete(event.id); // the latest decision counts
-      if (event.verdict.kind === "allow") allowed.set(event.id, { receipt, seq: seq(first + i), decided: event });
+    const made = sealed.flatMap(({ event }) => (event.kind === "gate.decided" ? [event] : []));
+    const places = stored.flatMap(({ event }, i) => decisionsIn(event).map(() => seq(first + i))); // as many, in the same order
+    for (const [i, decided] of made.entries()) {
+      allowed.delete(decided.id); // the latest decision counts
+      if (decided.verdict.kind === "allow") allowed.set(decided.id, { receipt, seq: places[i] ?? first, decided });
     }
     return receipt;
   }

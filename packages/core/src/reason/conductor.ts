@@ -9,6 +9,7 @@
  * S-17 a member of a chain or a debate that does not complete ends the whole `failed`, naming it and why; a parallel or a race fails when nobody completes.
  */
 import {
+  argumentsOf,
   countDelegations,
   DELEGATE,
   FaultError,
@@ -76,7 +77,8 @@ function standingIn(messages: readonly Message[]): Standing | null {
       .filter(({ wireId }) => Number(id.exec(wireId)?.[1]) === wanted)
       .map((call) => {
         const result = since.find((m) => m.role === "tool" && m.wireId === call.wireId);
-        const agent = agentIn(call.args.kind === "json" ? call.args.value : null);
+        const args = argumentsOf(call);
+        const agent = agentIn(args.kind === "json" ? args.value : null);
         return result?.role === "tool"
           ? { agent, text: result.text, isError: result.isError }
           : { agent, text: "it is not known", isError: true };

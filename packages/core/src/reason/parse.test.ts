@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ReplyPart } from "../vocab/index.ts";
+import { argumentsOf, type ReplyPart } from "../vocab/index.ts";
 import { checkReply, parseReply } from "./parse.ts";
 
 const usage = { input: 1, output: 2 };
@@ -62,7 +62,7 @@ describe("from a reply to proposals", () => {
 
   test("M-5 arguments are read as they stand: nothing is an empty object, what is not JSON says where", () => {
     const args = parseReply([called("a", " "), called("b", '{"x":1}'), called("c", '{"x":\n1,}')], 1, new Set()).map((p) =>
-      p.kind === "call" ? p.args : null,
+      p.kind === "call" ? argumentsOf(p) : null,
     );
     expect(args).toEqual([
       { kind: "json", value: {} },
@@ -73,7 +73,8 @@ describe("from a reply to proposals", () => {
 
   test("L-22 arguments are in memory what the journal reads back: well-formed, without a negative zero", () => {
     const [part] = parseReply([called("a", '{"x":"a\\ud800","n":-0}')], 1, new Set());
-    expect(part).toMatchObject({ args: { value: { x: "a\ufffd", n: 0 } } });
-    expect(part?.kind === "call" && part.args.kind === "json" && Object.is((part.args.value as { n: number }).n, 0)).toBe(true);
+    const args = part?.kind === "call" ? argumentsOf(part) : null;
+    expect(args).toMatchObject({ value: { x: "a\ufffd", n: 0 } });
+    expect(args?.kind === "json" && Object.is((args.value as { n: number }).n, 0)).toBe(true);
   });
 });

@@ -1,15 +1,5 @@
 /** From a model's reply to proposals. Never guesses: what is not JSON is journalled as not JSON, and refused by its contract later. */
-import {
-  type CallId,
-  callId,
-  copyFrozen,
-  type Finish,
-  type ParsedArgs,
-  type Part,
-  type ReplyPart,
-  readJson,
-  type Usage,
-} from "../vocab/index.ts";
+import { type CallId, callId, copyFrozen, type Finish, type Part, type ReplyPart, type Usage } from "../vocab/index.ts";
 import type { Counted, ModelReply } from "./port.ts";
 
 /** `iteration` counts model replies over the whole session, so an id is never used twice in it. `used` are the wire ids seen before. */
@@ -26,16 +16,8 @@ export function parseReply(parts: readonly ReplyPart[], iteration: number, used:
     for (let again = 2; isUsed(wireId); again += 1) wireId = `${own}_${again}`; // of a history that has such ids of its own
     taken.add(wireId);
     const { meta, text, tool } = part;
-    return { args: parseArgs(text), id, kind: "call", meta, text, tool, wireId }; // in canonical order: it is hashed and written as it stands
+    return { id, kind: "call", meta, text, tool, wireId }; // in canonical order: it is hashed and written as it stands
   });
-}
-
-/** Some providers send nothing at all for a call without arguments. The value is what the journal will read back: an escape can name half a character. */
-export function parseArgs(text: string): ParsedArgs {
-  const read = readJson(text.trim() === "" ? "{}" : text);
-  return read.kind === "json"
-    ? { kind: "json", value: copyFrozen(read.value) }
-    : { kind: "not-json", detail: `${read.detail} (line ${read.line}, column ${read.column})` };
 }
 
 export const joinTextParts = (parts: readonly Part[]): string => parts.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("");

@@ -2,7 +2,17 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { arbitraries } from "../testing/arbitraries.ts";
 import { reply, type Step, scriptedModel } from "../testing/scripted-model.ts";
-import { callId, FaultError, type JsonObject, type Part, type ReplyPart, seq, type ToolSpec, toCanonicalJson } from "../vocab/index.ts";
+import {
+  argumentsOf,
+  callId,
+  FaultError,
+  type JsonObject,
+  type Part,
+  type ReplyPart,
+  seq,
+  type ToolSpec,
+  toCanonicalJson,
+} from "../vocab/index.ts";
 import { answersByCall } from "./answer-call.ts";
 import { parseReply } from "./parse.ts";
 import type { Message, ModelRequest, Preview } from "./port.ts";
@@ -29,7 +39,6 @@ const call = (args: JsonObject, text = JSON.stringify(args)): Part => ({
   wireId: "c",
   tool: "look_up",
   text,
-  args: { kind: "json", value: args },
   meta: null,
 });
 const say = (text: string): Part => ({ kind: "text", text, meta: null });
@@ -236,12 +245,13 @@ describe("whatever is written", () => {
         if (read.kind !== "parts") throw new Error(read.detail);
         expect(read.parts[1]).toEqual({ kind: "call", id: "", tool, text, meta: null });
         const [, again] = parseReply(read.parts, 1, new Set());
-        if (again?.kind !== "call" || again.args.kind !== "json") throw new Error("no call");
+        const given = again?.kind === "call" ? argumentsOf(again) : null;
+        if (again?.kind !== "call" || given?.kind !== "json") throw new Error("no call");
         const [, written] = inWords([user("x"), assistant(again)], mark);
         if (written?.role !== "assistant") throw new Error("no message");
         const reread = readCalls(written.parts.map((p) => p.text).join(""), mark);
         expect(reread).toMatchObject({ kind: "parts", parts: [{ kind: "call", tool, text }] });
-        expect(toCanonicalJson(again.args.value)).toBe(toCanonicalJson(args));
+        expect(toCanonicalJson(given.value)).toBe(toCanonicalJson(args));
       }),
     ));
 

@@ -11,7 +11,7 @@
  * M-26 text that only looks like a call is no call, and then none of the reply's calls runs: the model gets the reason.
  * M-26 results come back as one line of JSON each, in a block that bears the mark: whatever a tool says can neither end it nor begin another.
  */
-import { type Part, type ReplyPart, readJson, type ToolSpec } from "../vocab/index.ts";
+import { argumentsOf, type Part, type ReplyPart, readJson, type ToolSpec } from "../vocab/index.ts";
 import { type Message, type Model, type ModelReply, type ModelRequest, type Preview, toModelIdentity } from "./port.ts";
 
 export type PromptedOptions = Readonly<{
@@ -115,12 +115,15 @@ function written(message: Extract<Message, { role: "assistant" }>, mark: string)
   return { ...message, parts: [...thoughts, { kind: "text", text: text.join("\n"), meta: null }] };
 }
 
-const blockOf = ({ tool, text, args }: Extract<Part, { kind: "call" }>, mark: string): string =>
-  block(
+function blockOf(call: Extract<Part, { kind: "call" }>, mark: string): string {
+  const { tool, text } = call;
+  const args = argumentsOf(call);
+  return block(
     mark,
     tool,
     args.kind === "json" && text.trim() !== "" ? text : JSON.stringify(args.kind === "json" ? args.value : { notJson: text }),
   );
+}
 
 // ── what the model says ──
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toolbox } from "../agents/define-tool.ts";
 import { parseReply } from "../reason/parse.ts";
-import { callId, callKey, digest, epoch, type Json, sessionId, type ToolContext, toCanonicalJson } from "../vocab/index.ts";
+import { argumentsOf, callId, callKey, digest, epoch, type Json, sessionId, type ToolContext, toCanonicalJson } from "../vocab/index.ts";
 import { arbitraries, SCRIPT_TOOLS, scriptTools } from "./arbitraries.ts";
 
 const draw = arbitraries(fc);
@@ -47,8 +47,9 @@ test("fitting calls fit and unfit ones are refused, by every kind of contract", 
     const [part] = parseReply([{ kind: "call", id: "a", meta: null, ...call }], 1, new Set());
     const tool = tools.find(call.tool);
     if (tool === null) return "unknown tool";
-    if (part?.kind !== "call" || part.args.kind === "not-json") return "not JSON";
-    return tool.check(part.args.value).kind === "valid" ? "fits" : "schema";
+    const args = part?.kind === "call" ? argumentsOf(part) : null;
+    if (args?.kind !== "json") return "not JSON";
+    return tool.check(args.value).kind === "valid" ? "fits" : "schema";
   };
   const textOf = (call: object) => ("text" in call ? String(call.text) : JSON.stringify("args" in call ? call.args : null));
   fc.assert(fc.property(draw.fittingCalls, (call) => verdict({ tool: call.tool, text: textOf(call) }) === "fits"));

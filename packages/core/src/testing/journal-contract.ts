@@ -5,7 +5,6 @@ import {
   actionText,
   approvalId,
   callId,
-  callKey,
   DEFAULT_LIMITS,
   DEFAULT_TERMS,
   type Digest,
@@ -176,19 +175,19 @@ const turnEnded = (): SessionEvent => ({
 export const started = (call: string): SessionEvent => ({
   kind: "act.started",
   call: callId(call),
-  key: callKey(S1, callId(call)),
-  digest: ZERO,
   epoch: epoch(1),
   start: 1,
+  edition: 0,
   repeat: "once",
   tool: "look",
   values: {},
+  decisions: [],
 });
 export const lost = (call: string): SessionEvent => ({
   kind: "act.ended",
   call: callId(call),
   outcome: { kind: "unknown", cause: "hold-lost", detail: "gone" },
-  evidence: { toolDigest: ZERO, actionDigest: ZERO, outputDigest: null, durationMs: 0, starts: 1, proof: null },
+  evidence: { durationMs: 0, starts: 1, proof: null },
   endsTurn: false,
   recovering: false,
 });

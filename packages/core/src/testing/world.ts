@@ -36,6 +36,7 @@ import {
   DEFAULT_MODEL_RETRY,
   type Entry,
   type EventKind,
+  eventsIn,
   GRANTS,
   HALT,
   type Hash,
@@ -56,6 +57,7 @@ import {
   sessionId,
   type Tool,
   type Tools,
+  trackProposals,
   writerId,
   ZERO,
 } from "../vocab/index.ts";
@@ -142,6 +144,7 @@ export type World = Readonly<{
   /** Those that work for it, in the order in which they were opened. */
   children(): readonly SessionId[];
   entries(): readonly Entry[];
+  /** Of one kind, in order; decisions that are part of other events are among them. */
   events<K extends EventKind>(kind: K): readonly Extract<JournalEvent, { kind: K }>[];
   state(): State;
 }>;
@@ -370,7 +373,13 @@ export function world(options: WorldOptions): World {
     },
     children: () => readAll(disk, mine(), hash).flatMap(({ event: e }) => (e.kind === "child.opened" ? [e.child] : [])),
     entries: () => readAll(disk, mine(), hash),
-    events: (kind) => readAll(disk, mine(), hash).flatMap(({ event }) => (isKind(event, kind) ? [event] : [])),
+    events(kind) {
+      const { hear, argsOf } = trackProposals();
+      return readAll(disk, mine(), hash).flatMap(({ event }) => {
+        hear(event);
+        return eventsIn(event, argsOf).flatMap((one) => (isKind(one, kind) ? [one] : []));
+      });
+    },
     state: () => fold(readAll(disk, mine(), hash)) ?? fail("the session is empty"),
   };
 }

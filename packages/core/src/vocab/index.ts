@@ -5,6 +5,7 @@ export * from "./context.ts";
 export * from "./edit.ts";
 export * from "./ending.ts";
 export * from "./event.ts";
+export * from "./events/decisions.ts";
 export * from "./events/session-event.ts";
 export type * from "./events/system-event.ts";
 export * from "./fault.ts";

@@ -1,4 +1,3 @@
-import type { Digest } from "./ids.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 
 /** Why it is unknown whether a call took effect. */
@@ -11,11 +10,8 @@ export type Outcome =
   | Readonly<{ kind: "failed"; error: string }>
   | Readonly<{ kind: "unknown"; cause: UnknownCause; detail: string }>;
 
-/** Proof of one execution, beside its outcome. */
+/** Proof of one execution, beside its outcome. The digests of tool and action are in the decision that it ran under. */
 export type Evidence = Readonly<{
-  toolDigest: Digest;
-  actionDigest: Digest;
-  outputDigest: Digest | null;
   durationMs: number;
   starts: number;
   /** Evidence from the tool itself: the invocation as built, exit status, SHA-256 of the raw output, an edit's before and after. */

@@ -1,7 +1,8 @@
 /** Proposals: tool calls that the model asks for. Always untrusted: nothing in here has been checked, let alone decided. */
 
 import type { CallId } from "./ids.ts";
-import type { Json } from "./text/canonical.ts";
+import { copyFrozen, type Json } from "./text/canonical.ts";
+import { readJson } from "./text/json-text.ts";
 
 /** A reply as the model port hands it over. `text` of a call is the arguments exactly as the model wrote them. */
 export type ReplyPart =
@@ -9,7 +10,7 @@ export type ReplyPart =
   | { readonly kind: "thinking"; readonly text: string; readonly meta: Json }
   | { readonly kind: "call"; readonly id: string; readonly tool: string; readonly text: string; readonly meta: Json };
 
-/** The same as journalled: every call has an id of ours, and its parsed arguments beside the text. */
+/** The same as journalled: every call has an id of ours. */
 export type Part =
   | { readonly kind: "text"; readonly text: string; readonly meta: Json }
   | { readonly kind: "thinking"; readonly text: string; readonly meta: Json }
@@ -20,12 +21,27 @@ export type ProposedCall = Readonly<{
   /** The model's own id, unique in the session (a repeated one was replaced by ours, so that results find their call). */
   wireId: string;
   tool: string;
+  /** The arguments, exactly as the model wrote them: `argumentsOf` reads them. */
   text: string;
-  args: ParsedArgs;
   meta: Json;
 }>;
 
 export type ParsedArgs = { readonly kind: "json"; readonly value: Json } | { readonly kind: "not-json"; readonly detail: string };
+
+/** Some providers send nothing at all for a call without arguments. An escape can name half a character: the value is well-formed, like all that is journalled. */
+export function parseArgs(text: string): ParsedArgs {
+  const read = readJson(text.trim() === "" ? "{}" : text);
+  return read.kind === "json"
+    ? { kind: "json", value: copyFrozen(read.value) }
+    : { kind: "not-json", detail: `${read.detail} (line ${read.line}, column ${read.column})` };
+}
+
+/** The last ones are kept: a call is checked, gated and started one after the other, and a conversation must not hold its arguments twice. */
+export function argumentsOf({ text }: Pick<ProposedCall, "text">): ParsedArgs {
+  if (last?.text !== text) last = { text, args: parseArgs(text) };
+  return last.args;
+}
+let last: Readonly<{ text: string; args: ParsedArgs }> | null = null;
 
 export type Finish = "stop" | "calls" | "length" | "refused" | "filtered" | "other";
 

@@ -29,6 +29,11 @@ export type Action =
   /** To remember a turn's result. `content` is the digest of the text: the gate learns where, never what (rule 7). */
   | Readonly<{ kind: "remember"; scope: Scope; key: string; content: Digest }>;
 
+/** An action that begins with the commit of its decision. `proposed`: its arguments are those of its proposal, in the same commit. */
+export type BegunAction =
+  | Exclude<Action, { kind: "call" }>
+  | (Omit<Extract<Action, { kind: "call" }>, "args"> & Readonly<{ args: JsonObject | "proposed" | null }>);
+
 /** The name that the model calls to delegate; no tool may have it. */
 export const DELEGATE = "delegate";
 

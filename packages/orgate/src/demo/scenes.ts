@@ -2,7 +2,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { JournalEvent, SessionId } from "@orgate/core";
+import { decisionsIn, type JournalEvent, type SessionId } from "@orgate/core";
 import { decodePayload, type StoredEntry } from "@orgate/core/journal";
 import { count, EXIT } from "@orgate/shell/terminal";
 import { openReadOnlyStore, type ReadOnlyStore } from "../store/open-read-only.ts";
@@ -53,8 +53,8 @@ export async function resumeScene(stage: Stage, session: SessionId): Promise<{ r
 
 /** Started under one hold, ended under a later one, and the turn came to its end. */
 function wasResumed(events: readonly JournalEvent[]): boolean {
-  const decided = events.find((e) => e.kind === "gate.decided" && e.action.kind === "call" && e.action.tool === KILLED_IN);
-  const call = decided?.kind === "gate.decided" && decided.action.kind === "call" ? decided.action.call : null;
+  const decided = events.flatMap((e) => decisionsIn(e)).find(({ action }) => action.kind === "call" && action.tool === KILLED_IN);
+  const call = decided?.action.kind === "call" ? decided.action.call : null;
   const started = events.findIndex((e) => e.kind === "act.started" && e.call === call);
   const ended = events.findIndex((e) => e.kind === "act.ended" && e.call === call);
   const taken = events.findIndex((e, i) => i > started && e.kind === "hold.taken");
@@ -75,7 +75,7 @@ export type Counted = Readonly<{
 /** Decisions from the journal; effects and model calls from what the tools and the model wrote themselves. */
 export function countScene(stage: Stage, session: SessionId): Counted {
   const verdicts = looking(stage, (look) => eventsOf(look, session)).flatMap((event) =>
-    event.kind === "gate.decided" && event.action.kind === "call" ? [{ id: event.id, kind: event.verdict.kind }] : [],
+    decisionsIn(event).flatMap(({ id, action, verdict }) => (action.kind === "call" ? [{ id, kind: verdict.kind }] : [])),
   );
   const calls = (kind: string): number => new Set(verdicts.filter((v) => v.kind === kind).map(({ id }) => id)).size;
   const effects = stage.lines("effects.jsonl").map(({ key }) => String(key));

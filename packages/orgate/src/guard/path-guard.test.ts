@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineAgent, defineTool } from "@orgate/core";
+import { defineAgent, defineTool, listDecisions } from "@orgate/core";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { cedarPolicies } from "../policies/policies.ts";
@@ -161,7 +161,7 @@ test(
     });
     try {
       const { events } = await runtime.complete("worker", "take over");
-      const allowed = events.filter(({ event: e }) => e.kind === "gate.decided" && e.action.kind === "call" && e.verdict.kind === "allow");
+      const allowed = listDecisions(events).filter(({ event: e }) => e.action.kind === "call" && e.verdict.kind === "allow");
       expect(allowed).toHaveLength(4); // the policy permits all of it
       const outcomes = events.flatMap(({ event: e }) => (e.kind === "act.ended" ? [e.outcome.kind] : []));
       expect(outcomes.sort()).toEqual(["done", "failed", "failed", "failed"]);

@@ -275,7 +275,6 @@ describe("a model without calls of its own", () => {
     wireId: "c_1",
     tool: "look_up",
     text: '{"name":"Ann"}',
-    args: { kind: "json", value: { name: "Ann" } },
     meta: null,
   };
   const text = (local: Local, n: number): string => JSON.stringify(local.asked[n]?.body);

@@ -245,13 +245,12 @@ describe("M-10 pace", () => {
 
 describe("M-11 prompts", () => {
   const wire = { exactArguments: false, flagsErrors: true, splitsSystem: true, callIds: null, files: ANY_FILES };
-  const call = (text: string, args: Extract<Part, { kind: "call" }>["args"]): Part => ({
+  const call = (text: string): Part => ({
     kind: "call",
     id: callId("1.0"),
     wireId: "c",
     tool: "look_up",
     text,
-    args,
     meta: { own: { sig: "s" } },
   });
   const prompt = (messages: readonly Message[], more = wire) => toPrompt({ system: "S", context: [], messages }, more);
@@ -268,7 +267,7 @@ describe("M-11 prompts", () => {
 
   test("M-11 what says nothing is left out, or says so: no message is empty", () => {
     const empty: Part = { kind: "text", text: "", meta: null };
-    expect(prompt([user(" "), assistant(empty), user("x"), assistant(call("{}", { kind: "json", value: {} })), result("c", "")])).toEqual([
+    expect(prompt([user(" "), assistant(empty), user("x"), assistant(call("{}")), result("c", "")])).toEqual([
       { role: "system", content: "S" },
       { role: "user", content: [{ type: "text", text: "(no text)" }] },
       { role: "user", content: [{ type: "text", text: "x" }] },
@@ -296,11 +295,11 @@ describe("M-11 prompts", () => {
       prompt([user("x"), assistant(part)], { ...wire, exactArguments }).flatMap((message) =>
         message.role === "assistant" ? message.content.flatMap((one) => (one.type === "tool-call" ? [one.input] : [])) : [],
       );
-    const spaced = call('{ "b":1, "a":2 }', { kind: "json", value: { a: 2, b: 1 } });
+    const spaced = call('{ "b":1, "a":2 }');
     expect(inputs(spaced, true)).toEqual(['{ "b":1, "a":2 }']);
     expect(inputs(spaced, false)).toEqual([{ a: 2, b: 1 }]);
-    expect(inputs(call("", { kind: "json", value: {} }), true)).toEqual([{}]);
-    expect(inputs(call('{"a', { kind: "not-json", detail: "cut" }), true)).toEqual([{ rawInvalidInput: '{"a' }]);
-    expect(inputs(call("[1]", { kind: "json", value: [1] }), true)).toEqual([{ rawInvalidInput: "[1]" }]);
+    expect(inputs(call(""), true)).toEqual([{}]);
+    expect(inputs(call('{"a'), true)).toEqual([{ rawInvalidInput: '{"a' }]);
+    expect(inputs(call("[1]"), true)).toEqual([{ rawInvalidInput: "[1]" }]);
   });
 });

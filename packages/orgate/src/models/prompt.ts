@@ -21,7 +21,16 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
-import type { Attachment, Json, JsonObject, Message, ModelRequest, Part, ToolSpec } from "@orgate/core";
+import {
+  type Attachment,
+  argumentsOf,
+  type Json,
+  type JsonObject,
+  type Message,
+  type ModelRequest,
+  type Part,
+  type ToolSpec,
+} from "@orgate/core";
 import { closeObjects } from "./answers.ts";
 import { WireTrouble } from "./fault.ts";
 import { readDetails } from "./thoughts.ts";
@@ -176,7 +185,9 @@ function toContent(part: Part, wire: Wire): Content {
 }
 
 /** Wraps arguments that are no object: providers accept nothing else, and the model should see what it wrote. */
-function inputOf({ args, text }: Extract<Part, { kind: "call" }>, exact: boolean): unknown {
+function inputOf(call: Extract<Part, { kind: "call" }>, exact: boolean): unknown {
+  const { text } = call;
+  const args = argumentsOf(call);
   if (args.kind === "not-json" || !isObject(args.value)) return { rawInvalidInput: text };
   return exact && text.trim() !== "" ? text : copy(args.value);
 }

@@ -103,7 +103,6 @@ const call = (wireId: string, name: string): Part => ({
   wireId,
   tool: "look_up",
   text: `{"name":"${name}"}`,
-  args: { kind: "json", value: { name } },
   meta: null,
 });
 
@@ -191,8 +190,7 @@ describe.each(SETUPS)("$id", (setup) => {
 });
 
 /** As the loop makes it of a reply. */
-const journalled = (part: ReplyPart): Part =>
-  part.kind === "call" ? { ...part, id: callId("1.0"), wireId: part.id, args: { kind: "json", value: JSON.parse(part.text) } } : part;
+const journalled = (part: ReplyPart): Part => (part.kind === "call" ? { ...part, id: callId("1.0"), wireId: part.id } : part);
 
 test("without `promptCache` nothing is marked", async () => {
   const [setup] = SETUPS;

@@ -9,7 +9,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
 import { eachRow, type ListedApproval } from "@orgate/core/journal";
-import { errorMessage } from "@orgate/core/vocab";
+import { errorMessage, eventsIn, type JournalEvent } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import { type Act, act } from "./access.ts";
@@ -127,7 +127,9 @@ async function readGauges(
 
 type Count = Readonly<{ name: string; help: string; labels: Labels; by?: number }>;
 
-function countsIn({ event: e }: Entry): readonly Count[] {
+const countsIn = ({ event }: Entry): readonly Count[] => eventsIn(event).flatMap(countsOf);
+
+function countsOf(e: JournalEvent): readonly Count[] {
   switch (e.kind) {
     case "turn.started":
       return [{ name: "orgate_turns_started_total", help: "Turns begun.", labels: {} }];

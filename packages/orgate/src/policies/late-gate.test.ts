@@ -1,7 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, defineAgent, defineTool, type Gate, tableGate, type Verdict } from "@orgate/core";
+import {
+  type Agent,
+  decisionsIn,
+  defineAgent,
+  defineTool,
+  eventsIn,
+  type Gate,
+  listDecisions,
+  tableGate,
+  type Verdict,
+} from "@orgate/core";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ed25519, sha256 } from "../node/crypto.ts";
@@ -86,9 +96,7 @@ async function payUnder(answer: Answer, gate?: Gate, timeoutMs?: number) {
   const { paid, runtime, asked } = await payers(answer, gate, timeoutMs);
   try {
     const { events, ...result } = await runtime.complete("payer", "Pay.");
-    const verdicts: Verdict[] = events.flatMap(({ event }) =>
-      event.kind === "gate.decided" && event.action.kind === "call" ? [event.verdict] : [],
-    );
+    const verdicts: Verdict[] = listDecisions(events).flatMap(({ event }) => (event.action.kind === "call" ? [event.verdict] : []));
     return { paid, asked: asked(), verdicts, ending: result.ending ?? result.state };
   } finally {
     await runtime.close();
@@ -203,9 +211,9 @@ describe("a gate that answers later", () => {
   test("whether an answer may be delivered is decided before the model is asked", async () => {
     const { runtime } = await payers(async () => ({ kind: "allow" }));
     const { events } = await runtime.complete("payer", "Pay.");
-    const kinds = events.flatMap(({ event }) =>
-      event.kind === "gate.decided" ? [event.action.kind] : event.kind === "model.asked" ? [event.kind] : [],
-    );
+    const kinds = events
+      .flatMap(({ event: one }) => eventsIn(one))
+      .flatMap((event) => (event.kind === "gate.decided" ? [event.action.kind] : event.kind === "model.asked" ? [event.kind] : []));
     expect(kinds.slice(0, 3).sort()).toEqual(["model", "model.asked", "respond"]);
     expect(kinds.indexOf("respond")).toBeLessThan(kinds.indexOf("model.asked"));
     await runtime.close();
@@ -384,7 +392,7 @@ describe("a gate that answers later", () => {
     });
     const decided = Promise.withResolvers<void>();
     const run = slow.complete("payer", "Pay.", {
-      on: (live) => live.kind === "entry" && live.entry.event.kind === "gate.decided" && live.entry.event.id === "1.0" && decided.resolve(),
+      on: (live) => live.kind === "entry" && decisionsIn(live.entry.event).some(({ id }) => id === "1.0") && decided.resolve(),
     });
     await Promise.all([otherAsked?.promise, decided.promise]);
     await quick.complete("payer", "Pay.");
@@ -395,7 +403,7 @@ describe("a gate that answers later", () => {
     for (let turns = 0; turns < 200; turns += 1) await new Promise((resolve) => setImmediate(resolve)); // whatever the answer wakes is over by then
     otherEnds?.resolve();
     const { events } = await run;
-    const verdicts = events.flatMap(({ event }) => (event.kind === "gate.decided" && event.id === "1.0" ? [event.verdict.kind] : []));
+    const verdicts = listDecisions(events).flatMap(({ event }) => (event.id === "1.0" ? [event.verdict.kind] : []));
     expect([before, paid, verdicts]).toEqual([1, ["quick"], ["allow", "deny"]]);
     await slow.close();
     await quick.close();

@@ -9,6 +9,7 @@ import {
   FaultError,
   intentId,
   type JournalEvent,
+  listDecisions,
   millis,
   NO_MORE_FACTS,
   POLICY,
@@ -351,7 +352,7 @@ test("G-9 G-15 an edit while a session runs decides its next call; a broken edit
     const { events, output, ending } = await runtime.complete("clerk", "read the pages");
     expect(pages).toEqual([1, 2]);
     expect({ output, ending }).toEqual({ output: "it is closed", ending: "completed" });
-    const decided = events.flatMap(({ event: e }) => (e.kind === "gate.decided" && e.action.kind === "call" ? [e.verdict] : []));
+    const decided = listDecisions(events).flatMap(({ event: e }) => (e.action.kind === "call" ? [e.verdict] : []));
     expect(decided.map((v) => v.kind)).toEqual(["allow", "allow", "deny"]);
     expect(decided.at(-1)).toMatchObject({ reason: "reading is closed", because: ["base/no-read"] });
     const told = (await runtime.place.store.journal.read(POLICY, seq(0), 100)).map(({ event }) => event.kind);

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Agent, defineAgent, defineTool, millis, POLICY, seq } from "@orgate/core";
+import { type Agent, defineAgent, defineTool, listDecisions, millis, POLICY, seq } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { type Desk, makeDesk, POLICIES } from "../cli/commands/fixtures/desk.ts";
@@ -49,7 +49,7 @@ async function opened(look: () => Promise<string> | string = () => "well", folde
   runtimes.push(runtime);
   const decisions = async (input: string) => {
     const { events } = await runtime.complete("desk", input);
-    return events.flatMap(({ event: e }) => (e.kind === "gate.decided" && e.action.kind === "call" ? [e.verdict] : []));
+    return listDecisions(events).flatMap(({ event: e }) => (e.action.kind === "call" ? [e.verdict] : []));
   };
   const inJournal = async () => (await runtime.place.store.journal.read(POLICY, seq(0), 100)).map(({ event }) => event);
   return { desk, gate, runtime, decisions, inJournal, told };

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Agent, defineAgent, defineTool, type JournalEvent, type Millis, POLICY, seq, textStream } from "@orgate/core";
+import { type Agent, defineAgent, defineTool, type JournalEvent, listDecisions, type Millis, POLICY, seq, textStream } from "@orgate/core";
 import { verify } from "@orgate/core/journal";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Runtime } from "../runtime/api.ts";
@@ -128,7 +128,7 @@ test("J-27 a decision made after a reload names the set it was made under, withi
   const { session, ending } = await of.complete("clerk", "hello");
   expect(ending).toBe("completed");
   const entries = await journalOf(of).read(session, seq(0), 500);
-  const decided = entries.flatMap(({ seq: at, event: e }) => (e.kind === "gate.decided" ? [{ at, because: e.verdict.because }] : []));
+  const decided = listDecisions(entries).map(({ seq: at, event: e }) => ({ at, because: e.verdict.because }));
   const sets = await Promise.all(
     decided.map(async ({ at, because }) => [(await findSetDigestAt(journalOf(of), session, at))?.digest, because[0]] as const),
   );

@@ -21,7 +21,7 @@ import {
 } from "@orgate/core";
 import { readRule } from "@orgate/core/gate";
 import { eachEntry, listPolicyFiles } from "@orgate/core/journal";
-import { usageFault } from "@orgate/core/vocab";
+import { decisionsIn, usageFault } from "@orgate/core/vocab";
 import { countSet, type SetCounts } from "@orgate/protocol/view";
 import { sha256 } from "../node/crypto.ts";
 import { findStreamEnd } from "../store/stream-end.ts";
@@ -203,7 +203,8 @@ export async function readRulesThen(journal: Reads, session: StreamId, action: s
   ];
   for await (const { at, event: e } of eachEntry(journal, session)) {
     if (e.kind === "session.opened" || e.kind === "agent.changed") set = e.agent.policies;
-    else if (e.kind === "gate.decided" && e.id === action && set !== null) found = { set, at, because: e.verdict.because };
+    const decided = decisionsIn(e).findLast(({ id }) => id === action);
+    if (decided !== undefined && set !== null) found = { set, at, because: decided.verdict.because };
   }
   if (found === null) return null;
   const { set: digest, at } = found;

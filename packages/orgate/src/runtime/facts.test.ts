@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type Agent, defineAgent, defineTool, intentId, type JsonObject, type Model, millis, type Tool } from "@orgate/core";
+import { type Agent, defineAgent, defineTool, intentId, type JsonObject, listDecisions, type Model, millis, type Tool } from "@orgate/core";
 import { loadPolicies } from "@orgate/core/gate";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
@@ -114,7 +114,7 @@ async function open(policies: string, model: (agent: Agent) => Model, directory 
   return runtime;
 }
 const decided = ({ events: all }: CompletedRun, tool: string) =>
-  all.flatMap(({ event: e }) => (e.kind === "gate.decided" && e.action.kind === "call" && e.action.tool === tool ? [e] : []));
+  listDecisions(all).flatMap(({ event: e }) => (e.action.kind === "call" && e.action.tool === tool ? [e] : []));
 const verdicts = (done: CompletedRun, tool: string) => decided(done, tool).map((d) => d.verdict.kind);
 const named = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.inRequest };';
 const vouched = 'permit (principal, action == Action::"tool:send_mail", resource) when { context.facts.to.vouched };';

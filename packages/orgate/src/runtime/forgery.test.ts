@@ -381,7 +381,7 @@ test("J-19 what an unknown outcome is about is read from the sealed decision: on
 
 /** Makes the session's decisions say something else. */
 function feign(db: DatabaseSync): void {
-  for (const at of findEntries(db, template.labelled, "gate.decided"))
+  for (const at of findEntries(db, template.labelled, "act.started"))
     editEntry(db, template.labelled, at, (entry) => {
       entry.payload = entry.payload.replaceAll("fetch", "feign");
     });
@@ -410,7 +410,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   "another payload, with its hash": [
     (db) => {
       feign(db);
-      for (const at of findEntries(db, template.labelled, "gate.decided"))
+      for (const at of findEntries(db, template.labelled, "act.started"))
         editEntry(db, template.labelled, at, (entry) => {
           entry.payloadHash = payloadHash(entry.salt, entry.payload, sha256);
         });

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { defineTool, FaultError, type Limits, type Model, type State, toResult } from "@orgate/core";
+import { argumentsOf, defineTool, FaultError, type Limits, type Model, type State, toResult } from "@orgate/core";
 import { type World, world } from "@orgate/core/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -207,8 +207,9 @@ describe.each(WIRES)("$id", (wired) => {
     expect(effects).toEqual([]);
     expect(w.events("model.replied")[0]).toMatchObject({
       finish: "length",
-      parts: [{ kind: "call", text: '{"name":"An', args: { kind: "not-json" } }],
+      parts: [{ kind: "call", text: '{"name":"An' }],
     });
+    expect(argumentsOf({ text: '{"name":"An' })).toMatchObject({ kind: "not-json" });
     expect(w.events("gate.decided").find((e) => e.action.kind === "call")).toMatchObject({ verdict: { kind: "deny" } });
     expect(w.events("model.failed")).toEqual([]);
   });

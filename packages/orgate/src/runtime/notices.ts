@@ -6,6 +6,7 @@
  * Q-26 telling never holds up a run and never fails it.
  */
 import {
+  decisionsIn,
   type GateDecided,
   isSessionStream,
   type Live,
@@ -48,7 +49,7 @@ export function createNotifier(
     if (live.kind !== "entry") return;
     const { stream, at, event: e } = live.entry;
     if (e.kind === "turn.ended" || e.kind === "model.replied") decided.clear(); // what was decided before is asked about no more
-    if (e.kind === "gate.decided") decided.set(e.id, e.action);
+    for (const one of decisionsIn(e)) decided.set(one.id, one.action);
     if (e.kind !== "approval.asked") return;
     const action = decided.get(e.action);
     const call = action === undefined ? null : toCallSubject(action);

@@ -9,6 +9,7 @@ import {
   defineTool,
   intentId,
   type Json,
+  listDecisions,
   type Model,
   type ModelRequest,
   millis,
@@ -216,7 +217,7 @@ test("M-23 M-25 through a provider's own wire: a tool, an answer that does not f
   await server.close();
   expect(result, result.detail ?? "").toMatchObject({ ending: "completed", value: { name: "Ann", cents: 5 }, iterations: 3, calls: 1 });
   expect(ran).toEqual(["Ann"]);
-  const decided = result.events.flatMap(({ event }) => (event.kind === "gate.decided" ? [event.action.kind] : []));
+  const decided = listDecisions(result.events).map(({ event }) => event.action.kind);
   expect(decided.filter((kind) => kind === "call")).toHaveLength(1); // the agent's own; the answer is a `respond`
   expect(decided).toContain("respond");
   expect(result.events.flatMap(({ event }) => (event.kind === "act.started" ? [event.call] : []))).toHaveLength(1);

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type SessionId, seq } from "@orgate/core";
+import { callKey, type SessionId, seq } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { openReadStore } from "../store/journal.ts";
 
@@ -58,6 +58,10 @@ test.each([
   const [session] = await found.journal.sessions({ state: null, agent: null, before: null, most: 1 });
   const entries = await found.journal.read(session?.session ?? ("s_none00000" as SessionId), seq(0), 100_000);
   await found.close();
-  const started = new Set(entries.flatMap(({ event }) => (event.kind === "act.started" ? [event.key as string] : [])));
+  const started = new Set(
+    entries.flatMap(({ stream, event: e }) =>
+      e.kind === "act.started" ? [callKey(stream as SessionId, e.call, e.edition) as string] : [],
+    ),
+  );
   expect(at.effects().filter((key) => !started.has(key))).toEqual([]); // no effect without its entry
 });

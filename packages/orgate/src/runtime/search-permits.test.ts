@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Agent, defineAgent, type Json, type JsonObject, type Model, type ReplyPart } from "@orgate/core";
+import { type Agent, defineAgent, type Json, type JsonObject, listDecisions, type Model, type ReplyPart } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { fileTools } from "../tools/file-tools.ts";
 import type { Runtime } from "./api.ts";
@@ -55,7 +55,7 @@ async function search(policies: string, { path = ".", without = "" }: { path?: s
   });
   runtimes.push(runtime);
   const { events } = await runtime.complete("clerk", "look for it");
-  const decided = events.flatMap(({ event: e }) => (e.kind === "gate.decided" && e.action.kind === "call" ? [e.verdict.kind] : []));
+  const decided = listDecisions(events).flatMap(({ event: e }) => (e.action.kind === "call" ? [e.verdict.kind] : []));
   const [ended] = events.flatMap(({ event: e }) => (e.kind === "act.ended" ? [e] : []));
   const output = (ended?.outcome.kind === "done" ? ended.outcome.output : { matches: [] }) as JsonObject;
   const matches = output["matches"] as readonly Readonly<{ path: string }>[];

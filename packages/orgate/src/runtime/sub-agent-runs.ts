@@ -2,8 +2,7 @@
  * Lists the sub-agents of a turn from its journal: every delegation that was decided, in that order, also one that was refused and never began.
  * S-17 A completed turn says nothing about its sub-agents: each has its own ending.
  */
-import type { CallId, Ending, Entry, Journal, JournalEvent, SessionId } from "@orgate/core";
-import { seq } from "@orgate/core";
+import { type CallId, type Ending, type Entry, eventsIn, type Journal, type JournalEvent, type SessionId, seq } from "@orgate/core";
 
 export type SubAgentRun = Readonly<{
   agent: string;
@@ -34,7 +33,7 @@ export async function listSubAgentRuns(
     const after = Math.max(0, last - PAGE);
     const page: readonly Entry[] = await journal.read(session, seq(after), last - after);
     const first = page.findLastIndex(({ event }) => event.kind === "turn.started");
-    events.unshift(...page.slice(Math.max(0, first)).flatMap(({ event }) => (isAbout(event) ? [event] : [])));
+    events.unshift(...page.slice(Math.max(0, first)).flatMap(({ event }) => eventsIn(event).filter(isAbout)));
     if (first >= 0) break;
     last = after;
   }

@@ -169,7 +169,7 @@ test("W-31 every span and metric has what the conventions require of its kind, w
         error: "down",
         broke: false,
         again: false,
-        model: null,
+        model: "m/m",
         transient: true,
         status: null,
         retryAfterMs: null,

@@ -8,7 +8,6 @@ import {
   approvalId,
   type CallId,
   callId,
-  callKey,
   DEFAULT_LIMITS,
   DEFAULT_TERMS,
   type Digest,
@@ -20,6 +19,7 @@ import {
   type JournalEvent,
   type Json,
   type JsonObject,
+  joinDecisions,
   type Label,
   label,
   millis,
@@ -61,6 +61,13 @@ export type TimedFact = readonly [number, JournalEvent];
 export const journalOf = (...happened: readonly TimedFact[]): readonly Entry[] =>
   happened.map(([ms, event], i) => ({ stream: VIEWED, seq: seq(i + 1), at: millis(START + ms), event }));
 
+/** With the decisions of each moment as part of what begins in it, numbered anew. */
+export function asStored(entries: readonly Entry[]): readonly Entry[] {
+  const moments = Map.groupBy(entries, ({ at }) => at);
+  const stored = [...moments.values()].flatMap((all) => joinDecisions(all));
+  return stored.map(({ at, event }, i) => ({ stream: VIEWED, seq: seq(i + 1), at, event }));
+}
+
 export const opened = (more: Partial<Extract<SessionEvent, { kind: "session.opened" }>> = {}): JournalEvent => ({
   kind: "session.opened",
   agent,
@@ -92,6 +99,7 @@ export const asks = (iteration: number, attempt = 1): JournalEvent => ({
   request: d("e"),
   reserved: toUsage(100, 50),
   reservedMicros: 1_050,
+  decisions: [],
 });
 export const says = (text: string): Part => ({ kind: "text", text, meta: null });
 export const thinks = (text: string): Part => ({ kind: "thinking", text, meta: null });
@@ -101,7 +109,6 @@ export const wants = (id: string, tool: string, args: JsonObject): Part => ({
   wireId: `w_${id}`,
   tool,
   text: JSON.stringify(args),
-  args: { kind: "json", value: args },
   meta: null,
 });
 export const replies = (iteration: number, ...parts: readonly Part[]): JournalEvent => ({
@@ -208,20 +215,20 @@ export const uses = (approval: string, action: string): JournalEvent => ({
 export const starts = (id: string, tool: string, start = 1): JournalEvent => ({
   kind: "act.started",
   call: callId(id),
-  key: callKey(VIEWED, callId(id)),
-  digest: d("1"),
   epoch: epoch(1),
   start,
+  edition: 0,
   repeat: "idempotent",
   tool,
   values: {},
+  decisions: [],
 });
 type Ending_ = Readonly<{ ms?: number; proof?: JsonObject | null; recovering?: boolean }>;
 export const ends = (id: string, outcome: Outcome, { ms = 40, proof = null, recovering = false }: Ending_ = {}): JournalEvent => ({
   kind: "act.ended",
   call: callId(id),
   outcome,
-  evidence: { toolDigest: d("f"), actionDigest: d("5"), outputDigest: d("6"), durationMs: ms, starts: 1, proof },
+  evidence: { durationMs: ms, starts: 1, proof },
   endsTurn: false,
   recovering,
 });

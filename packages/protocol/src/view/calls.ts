@@ -1,5 +1,6 @@
 /** Calls as cards: paired by call id, one card from proposal to outcome. */
 import {
+  argumentsOf,
   type CallId,
   ENDINGS,
   escapeHidden,
@@ -114,13 +115,14 @@ export function foldCall(ground: ViewBuilder, e: CallEvent): void {
 
 /** A card for each call of a reply. */
 export function foldProposal(ground: ViewBuilder, part: Extract<Part, { kind: "call" }>, turn: number): void {
+  const given = argumentsOf(part);
   ground.open.add(part.id);
   push(
     ground,
     toCallItem(
       ground,
       { key: `call:${part.id}`, call: part.id, tool: part.tool, turn },
-      part.args.kind === "json" ? part.args.value : null,
+      given.kind === "json" ? given.value : null,
       part.text,
     ),
   );
@@ -174,7 +176,7 @@ function decided(ground: ViewBuilder, { id, action, verdict }: Of<"gate.decided"
   ground.touched.set(id, doing.resource);
   const verdictShown = verdictView(verdict, ground.entry.seq);
   const edit = doing.args === null ? null : editView(callItem(ground, id)?.tool ?? "", doing.args, null);
-  const args = doing.args === null ? {} : { ...argsShown(doing.args, ""), ...(edit === null ? {} : { edit }) }; // as middleware or a person changed them
+  const args = doing.args === null ? {} : { ...argsShown(doing.args, ""), ...(edit === null ? {} : { edit }) }; // as middleware or a person changed them; else as they were proposed
   setCall(ground, id, {
     ...args,
     verdict: verdictShown,

@@ -2,7 +2,7 @@
  * By what an entry can be found: `agent`, `kind`, `tool`, `verdict`, `policy`, `label`, `person`, `webhook`. Structure only, never what anybody said.
  * V-4 an entry is found by each of its facets, and by all of several together; what is erased is found by none of what was in it.
  */
-import { DELEGATE, type Entry, type JournalEvent, type Principal, type Verdict } from "@orgate/core/vocab";
+import { DELEGATE, type Entry, eventsIn, type JournalEvent, type Principal, type Verdict } from "@orgate/core/vocab";
 
 export const FACETS = ["webhook", "policy", "label", "person", "tool", "verdict", "kind", "agent"] as const; // the rarest first
 export type Facet = (typeof FACETS)[number];
@@ -17,8 +17,8 @@ export const toFacetTerms = (sought: FacetQuery): readonly string[] =>
 
 /** `agent` as of this entry; null for streams that belong to no session. */
 export function listFacets({ event: e }: Pick<Entry, "event">, agent: string | null): readonly string[] {
-  const terms = [facetTerm("kind", e.kind), ...(agent === null ? [] : [facetTerm("agent", agent)]), ...own(e)];
-  return [...new Set(terms)];
+  const terms = eventsIn(e).flatMap((one) => [facetTerm("kind", one.kind), ...own(one)]); // found by the decisions that are part of it, too
+  return [...new Set(agent === null ? terms : [...terms, facetTerm("agent", agent)])];
 }
 
 const person = (by: Principal): readonly string[] => (by.kind === "user" ? [facetTerm("person", by.id)] : []);
@@ -45,7 +45,7 @@ function own(e: JournalEvent): readonly string[] {
     case "approval.answered":
       return [...person(e.by), ...policies(e.counts)];
     case "act.started":
-      return e.tool === "" ? [] : [facetTerm("tool", e.tool)];
+      return [facetTerm("tool", e.tool)];
     case "labels.added":
       return labels(e.labels);
     case "labels.removed":

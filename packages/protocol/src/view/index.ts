@@ -10,7 +10,7 @@ export * from "./fleet.ts";
 export type * from "./items.ts";
 export { countMissing, findQuorum, policyRef, quorumText } from "./items.ts";
 export { type Line, resourceText } from "./lines/line.ts";
-export { createNarrator } from "./lines/narrator.ts";
+export { createNarrator, toEntryLine } from "./lines/narrator.ts";
 export { filesText } from "./lines/session-lines.ts";
 export type { PreviewOf } from "./preview.ts";
 export { scheduleLine, timeText, whenText } from "./schedules.ts";

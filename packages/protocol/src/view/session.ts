@@ -12,6 +12,7 @@ import {
   ENDINGS,
   type Entry,
   escapeHidden,
+  eventsIn,
   isEventKind,
   type JournalEvent,
   type Label,
@@ -69,7 +70,7 @@ export function createSessionFold(session: SessionId): SessionFold {
         return notice(unknownKindLine(entry.event));
       }
       const [line] = narrate(entry);
-      fold(ground, entry.event);
+      for (const event of eventsIn(entry.event)) fold(ground, event);
       if (line !== undefined && NOTICED.has(entry.event.kind) && isNoticed(line, entry.event)) notice(line);
       view.state = stateOf(ground, entry.event);
     },

@@ -11,6 +11,7 @@ import {
   callId,
   type Entry,
   escapeHidden,
+  eventsIn,
   type JournalEvent,
   type Label,
   type Millis,
@@ -123,7 +124,7 @@ export function createTimelineFold(): TimelineFold {
       view.from ??= entry.at;
       if (entry.event.kind === "hold.taken") taken(ground);
       else pause(ground, resting(ground));
-      fold(ground, entry.event);
+      for (const event of eventsIn(entry.event)) fold(ground, event);
       view.to = millis(Math.max(view.to ?? entry.at, entry.at));
       view.seq = entry.seq;
     },

@@ -4,7 +4,7 @@
  * V-5 an entry adds to exactly the row of its own hour, and the sum over the rows is what the entries say: a reply at its cost, a reply that was lost at
  *     its reservation, a tool at what it settled; what delegates use is counted in their own sessions, once.
  */
-import { type Entry, type JournalEvent, type Millis, totalTokens } from "@orgate/core/vocab";
+import { decisionsIn, type Entry, type JournalEvent, type Millis, totalTokens, type Verdict } from "@orgate/core/vocab";
 
 export const HOUR_MS = 3_600_000;
 export const hourOf = (at: number): number => Math.floor(at / HOUR_MS);
@@ -65,17 +65,23 @@ export function listUsage(
     case "budget.settled":
       return e.amount.iterations > 0 || (e.amount.micros ?? 0) === 0 ? null : { hour, model: "", counts: { micros: e.amount.micros ?? 0 } };
     case "gate.decided":
-      if (e.action.kind !== "call" && e.action.kind !== "delegate") return null;
-      return {
-        hour,
-        model: "",
-        counts: { decisions: 1, denials: e.verdict.kind === "deny" ? 1 : 0, asks: e.verdict.kind === "ask" ? 1 : 0 },
-      };
+    case "act.started":
+    case "model.asked":
+      return decidedIn(hour, e);
     case "act.ended":
       return { hour, model: "", counts: { calls: 1, callsFailed: e.outcome.kind === "done" ? 0 : 1, callMs: e.evidence.durationMs } };
     default: // the others use nothing
       return null;
   }
+}
+
+/** Decisions on calls and delegations. */
+function decidedIn(hour: number, e: JournalEvent): ReturnType<typeof listUsage> {
+  const verdicts = decisionsIn(e).flatMap(({ action, verdict }) =>
+    action.kind === "call" || action.kind === "delegate" ? [verdict.kind] : [],
+  );
+  const of = (kind: Verdict["kind"]): number => verdicts.filter((one) => one === kind).length;
+  return verdicts.length === 0 ? null : { hour, model: "", counts: { decisions: verdicts.length, denials: of("deny"), asks: of("ask") } };
 }
 
 function endedAs(ending: Extract<JournalEvent, { kind: "turn.ended" }>["ending"]): Partial<UsageCounts> {

@@ -1,7 +1,6 @@
 import {
   actionText,
   callId,
-  callKey,
   ENDINGS,
   type Ending,
   epoch,
@@ -47,6 +46,7 @@ const asked = (iteration = 1): JournalEvent => ({
   request: ZERO,
   reserved: NO_USAGE,
   reservedMicros: null,
+  decisions: [],
 });
 const call = (id: string): Part => ({
   kind: "call",
@@ -54,7 +54,6 @@ const call = (id: string): Part => ({
   wireId: id,
   tool: "pay",
   text: '{"a": 1}',
-  args: { kind: "json", value: { a: 1 } },
   meta: null,
 });
 const replied = (parts: readonly Part[], iteration = 1): JournalEvent => ({
@@ -73,13 +72,13 @@ const text = (words: string): Part => ({ kind: "text", text: words, meta: null }
 const acted = (id: string, start = 1): JournalEvent => ({
   kind: "act.started",
   call: callId(id),
-  key: callKey(session, callId(id)),
-  digest: ZERO,
   epoch: epoch(1),
   start,
+  edition: 0,
   repeat: "read",
   tool: "pay",
   values: {},
+  decisions: [],
 });
 const outcome = (id: string, kind: "done" | "failed" | "unknown", recovering = false) =>
   ({

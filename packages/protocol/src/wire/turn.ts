@@ -14,6 +14,7 @@ import {
   ENDINGS,
   type Ending,
   type Entry,
+  eventsIn,
   type IntentId,
   isRefusal,
   type JournalEvent,
@@ -85,7 +86,8 @@ class FollowedTurn {
 
   toSigns(live: LiveSign): readonly TurnSign[] {
     if (this.#phase === "after") return NONE;
-    if (live.kind === "entry") return this.#phase === "before" ? this.#before(live.entry) : this.#within(live.entry.event);
+    if (live.kind === "entry")
+      return this.#phase === "before" ? this.#before(live.entry) : eventsIn(live.entry.event).flatMap((e) => this.#within(e));
     const { iteration, attempt, preview } = live;
     if (this.#phase !== "in" || preview.part === "call") return NONE;
     if (preview.part === "text") this.#isShown = true;

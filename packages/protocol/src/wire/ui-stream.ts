@@ -8,6 +8,7 @@
 import {
   type ApprovalId,
   approvalId,
+  argumentsOf,
   type Digest,
   digest,
   type Ending,
@@ -135,7 +136,8 @@ class UiMessage {
   #name(call: ProposedCall | null): readonly UiPart[] {
     if (call === null || this.#named.has(call.id)) return [];
     this.#named.add(call.id);
-    const input = call.args.kind === "json" ? call.args.value : call.text;
+    const args = argumentsOf(call);
+    const input = args.kind === "json" ? args.value : call.text;
     return [{ type: "tool-input-available", toolCallId: call.id, toolName: call.tool, input, dynamic: true }];
   }
 

@@ -12,6 +12,9 @@ import { StoredEntry } from "../../parts/StoredEntry.tsx";
 import { entryPath, policySetPath, sessionPath } from "../../routing/addresses.ts";
 import { toast } from "../../state/toasts.ts";
 
+/** Leave for a call or a request is part of the entry that begins it. */
+const HOLDS_DECISION = /^(gate\.decided|act\.started|model\.asked)(@|$)/;
+
 export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number }>) {
   const asked = useQuery("journalEntry", { params: { stream, seq } });
   const stored = asked.value;
@@ -37,7 +40,7 @@ export function Entry({ stream, seq }: Readonly<{ stream: StreamId; seq: number 
     >
       {stored !== null ? (
         <>
-          {isSessionStream(stream) && stored.kind.startsWith("gate.decided") ? <PoliciesThen session={stream} seq={seq} /> : null}
+          {isSessionStream(stream) && HOLDS_DECISION.test(stored.kind) ? <PoliciesThen session={stream} seq={seq} /> : null}
           <StoredEntry of={stored} />
         </>
       ) : asked.problem !== null ? (

@@ -7,7 +7,7 @@
 
 import { EVENT_KINDS, isSessionStream, streamId } from "@orgate/core/vocab";
 import { type OperationOutput, shapes } from "@orgate/protocol";
-import { createNarrator, toPhase } from "@orgate/protocol/view";
+import { createNarrator, toEntryLine, toPhase } from "@orgate/protocol/view";
 import { memo, useEffect } from "react";
 import { usePages } from "../../link/pages.ts";
 import { useHub, useQuery } from "../../link/use.ts";
@@ -137,7 +137,7 @@ function All({ query }: Pick<ScreenProps, "query">) {
 }
 
 const Row = memo(function Row({ of }: Readonly<{ of: Found }>) {
-  const [line] = of.kind === "entry" && shapes.isKnownKind(of.entry) ? createNarrator()(of.entry) : [];
+  const line = of.kind === "entry" && shapes.isKnownKind(of.entry) ? toEntryLine(of.entry, createNarrator()(of.entry)) : undefined;
   const kind = of.kind === "entry" ? of.entry.event.kind : of.kind;
   const phase = toPhase(kind);
   const text = line?.text ?? (of.kind === "erased" ? "erased on request" : of.kind === "bad" ? of.detail : kind);

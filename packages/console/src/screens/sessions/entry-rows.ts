@@ -9,6 +9,7 @@ import {
   type Phase,
   type SessionView,
   type TimelineView,
+  toEntryLine,
   toPhase,
 } from "@orgate/protocol/view";
 import { useMemo } from "react";
@@ -53,7 +54,7 @@ export function openEntryRows(): Growing {
         item,
       };
     timeline.add(entry);
-    const [line = { mark: "·", tone: "dim", text: kind } as const] = narrate(entry);
+    const line = toEntryLine(entry, narrate(entry)) ?? ({ mark: "·", tone: "dim", text: kind } as const);
     return { seq: entry.seq, at: entry.at, kind, phase: toPhase(kind), line, item };
   };
   return {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { fold } from "../../loop/evolve.ts";
 import { ERASURES, type JournalEvent, type StreamId } from "../../vocab/index.ts";
-import { LONG, OTHER_SESSION, SESSION } from "../fixtures/samples.ts";
+import { LONG, OTHER_SESSION, SAMPLES, SESSION } from "../fixtures/samples.ts";
 import { growing, NEXT_ROOT, proofPorts, ROOT, sealedJournal, seeded, W2 } from "../fixtures/sealed.ts";
 import {
   decodePayload,
@@ -180,6 +181,26 @@ test.each(FIXTURES)("J-14 the golden journal %s verifies", (name) => {
   expect(back.problems).toEqual([]);
   expect(back.torn).toBe(false);
   expect(wholeOf(back.records)).toBe(text);
+});
+
+test.each(FIXTURES)("J-10 the golden journal %s is read with the fields of today, and its session folds", (name) => {
+  const entries = goldenEntries(fixture(name)).flatMap(({ e, records }) => {
+    const decoded = e.payload === null ? null : decodePayload(e.kind, e.payload, records.blob);
+    if (decoded?.kind === "bad") throw new Error(decoded.detail);
+    return decoded === null ? [] : [{ stream: e.stream, seq: e.seq, at: e.at, event: decoded.event }];
+  });
+  const shapes = new Map(
+    Object.values(SAMPLES)
+      .flat()
+      .map((sample) => [sample.kind as string, Object.keys(sample).sort()]),
+  );
+  for (const { event } of entries) {
+    const today = shapes.get(event.kind);
+    if (today !== undefined) expect(Object.keys(event).sort(), event.kind).toEqual(today);
+  }
+  const state = fold(entries.filter((e) => e.stream === SESSION));
+  expect(state).toMatchObject({ closed: true, turn: null, agent: { tokenizer: "o200k_base", fallbacks: [{ model: "offline/deputy" }] } });
+  expect(state?.last).toMatchObject({ ending: "completed" });
 });
 
 test("J-14 every kind of event stands in the golden journal, decodes, and encodes to the same bytes", () => {

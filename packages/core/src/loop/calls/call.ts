@@ -60,7 +60,7 @@ export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: D
 
 export type Call = {
   readonly proposed: ProposedCall;
-  /** The entry of its last decision, or of its outcome. */
+  /** The entry of its proposal, its refusal or its outcome: of the last of these. */
   entry: Seq;
   gated: Gated;
   run: RunningCall;

@@ -12,7 +12,6 @@ import {
   countNoun,
   DELEGATE,
   type Digest,
-  type Evidence,
   FaultError,
   type Intent,
   type IntentBody,
@@ -178,12 +177,7 @@ export function endingIntents(p: Pick<Ports, "signAsWriter" | "ids">, s: State, 
 }
 
 /** The events in the parent that follow a sub-agent's ending: labels first, so that nothing is decided without them. */
-export function withConsequences(
-  s: State,
-  event: JournalEvent,
-  wish: IntentBody,
-  evidence: (call: Call, o: Outcome, ms: number) => Evidence,
-) {
+export function withConsequences(s: State, event: JournalEvent, wish: IntentBody) {
   if (event.kind !== "child.ended" || wish.kind !== "child-ended") return [event];
   const call = callsIn(s.turn).find((c) => c.proposed.id === event.call);
   const fresh = wish.labels.filter((l) => !s.labels.has(l));
@@ -198,7 +192,7 @@ export function withConsequences(
       kind: "act.ended",
       call: event.call,
       outcome,
-      evidence: evidence(call, outcome, event.used.ms),
+      evidence: { durationMs: event.used.ms, starts: call.starts, proof: null },
       endsTurn: false,
       recovering: false,
     });

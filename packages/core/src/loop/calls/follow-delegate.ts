@@ -1,6 +1,6 @@
 import { type CallId, DELEGATE } from "../../vocab/index.ts";
 import { checkHold, consume, type EffectContext } from "../effect-context.ts";
-import { type Turn, toCallKey } from "../state.ts";
+import type { Turn } from "../state.ts";
 import type { Call } from "./call.ts";
 import { openDelegate } from "./delegate.ts";
 import { callOffReason } from "./race.ts";
@@ -14,17 +14,16 @@ export function startDelegate(c: EffectContext, t: Turn, call: Call, followed: F
   const opening = openDelegate({ p, s, t, now: c.time() }, call, decided.action);
   if (opening === null) return null;
   consume(c, decided);
-  const key = toCallKey(s, call);
   c.record({
     kind: "act.started",
     call: id,
-    key,
-    digest: decided.digest,
     epoch: hold.epoch,
     start: 1,
+    edition: call.edition,
     repeat: "idempotent",
     tool: DELEGATE,
     values: {},
+    decisions: [],
   });
   for (const event of opening.events) c.record(event);
   c.begin(opening.begin);

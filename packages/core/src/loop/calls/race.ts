@@ -3,14 +3,13 @@
  * S-17 those that have not started then do not; those at work are cancelled as the stop of their turn would cancel them; and whatever they say is no result.
  *      It follows from the fold alone, so a process that takes the session up calls off what the one before it had not.
  */
-import { DELEGATE } from "../../vocab/index.ts";
+import { DELEGATE, proposedObject } from "../../vocab/index.ts";
 import { type Call, callsIn, runningTool, type Turn } from "../state.ts";
 
 const isRacing = (c: Call): boolean => {
   if (runningTool(c) !== DELEGATE) return false;
-  const { args } = c.proposed;
-  const given = c.edited ?? (args.kind === "json" ? args.value : null);
-  return typeof given === "object" && given !== null && "first" in given && given["first"] === true;
+  const given = c.edited ?? proposedObject(c.proposed);
+  return given !== null && given["first"] === true;
 };
 
 const winnerOf = (t: Turn): Call | null =>

@@ -17,6 +17,7 @@ import {
 } from "../../testing/index.ts";
 import {
   type Answer,
+  callKey,
   ESCALATED,
   FaultError,
   type JsonObject,
@@ -24,7 +25,7 @@ import {
   readRecoveryPlan,
   type ToolContext,
 } from "../../vocab/index.ts";
-import { sha256 } from "../fixtures/stage.ts";
+import { findLeave, sha256 } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
 import type { State } from "../state.ts";
 
@@ -89,11 +90,10 @@ function stage(script: Script, weather: Weather, spoil: (p: Ports) => Ports = (p
   const ran: Ran[] = [];
   const effect = async (tool: string, args: JsonObject, { key, start }: ToolContext) => {
     const call = callIn(key);
-    const decided = w.events("gate.decided").findLast((e) => (e.id as string) === call);
-    const started = w.events("act.started").some((e) => e.key === key && e.start === start && e.digest === decided?.digest);
+    const decided = findLeave(w, call, (e) => callKey(w.session(), e.call, e.edition) === key && e.start === start);
     const isTool = decided?.action.kind === "call" && decided.action.tool === tool;
     const luck = weather.luck[ran.length % weather.luck.length];
-    ran.push({ call, key, tool, start, allowed: decided?.verdict.kind === "allow" && started && isTool, took: luck !== "nothing" });
+    ran.push({ call, key, tool, start, allowed: decided !== null && isTool, took: luck !== "nothing" });
     if (luck !== "well") throw new Error(`bad luck (${luck})`);
     return `${tool} ${String(args["n"])}`;
   };

@@ -4,8 +4,6 @@ import { targetDigests } from "../../gate/arguments/targets.ts";
 import { cut, observeOutcome } from "../../observe/observe.ts";
 import {
   type CallId,
-  digestJson,
-  type Evidence,
   type GateDecided,
   type JournalEvent,
   type Json,
@@ -45,17 +43,16 @@ export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartM
   const bill: Bill = { micros: null, proof: null };
   const wouldPermit = createWouldPermit(p, decided, c.toolDigest, c.factsFor(c.s, t, decided.id));
   const run = toRun(c, { call, tool, bill }, { timeoutMs: tool.timeoutMs ?? t.limits.toolMs, wouldPermit });
-  const { key, start } = run.context;
   if (call.usedAnswer === null || !isUsedAnswer(call.usedAnswer, decided)) consume(c, decided);
   c.record({
     kind: "act.started",
     call: call.proposed.id,
-    key,
-    digest: decided.digest,
     epoch: hold.epoch,
-    start,
+    start: run.context.start,
+    edition: call.edition,
     repeat: run.repeat,
     ...actingOn(c, tool, decided),
+    decisions: [],
   });
   startedAt = c.s.seq;
   if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);
@@ -191,7 +188,7 @@ function endedEvents(
     kind: "act.ended",
     call: call.proposed.id,
     outcome,
-    evidence: { ...evidence(c, call, outcome, ms), proof: bill.proof },
+    evidence: { durationMs: ms, starts: call.starts, proof: bill.proof },
     endsTurn,
     recovering: outcome.kind === "failed",
   };
@@ -211,26 +208,6 @@ function endedEvents(
 export function newLabelEvents(s: State, tool: Tool, from: CallId): readonly JournalEvent[] {
   const fresh = tool.labels.filter((l) => !s.labels.has(l));
   return fresh.length === 0 ? [] : [{ kind: "labels.added", labels: fresh.map(label), from }];
-}
-
-export function evidence(
-  { p, toolDigest }: Pick<EffectContext, "p" | "toolDigest">,
-  call: Call,
-  outcome: Outcome | null,
-  durationMs: number,
-): Evidence {
-  const tool = p.tools.find(runningTool(call));
-  const decided = call.run.kind === "running" || call.run.kind === "lost" ? call.run.decided : null;
-  const outputDigest = outcome?.kind === "done" ? digestJson(outcome.output, p.hash) : null;
-  const none = () => digestJson(null, p.hash);
-  return {
-    toolDigest: tool === null ? none() : toolDigest(tool),
-    actionDigest: decided?.digest ?? none(),
-    outputDigest,
-    durationMs,
-    starts: call.starts,
-    proof: null,
-  };
 }
 
 // ── a call with an unknown outcome ──

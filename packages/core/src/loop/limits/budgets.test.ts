@@ -450,7 +450,16 @@ describe("nothing is overshot", () => {
         const reserved = toUsage(room.input, room.output);
         const micros = Math.ceil(reserved.input * 3 + reserved.output * 15);
         const at = { iteration: t.iterations + 1, attempt: 1 };
-        tell({ kind: "model.asked", ...at, model: "m/m", purpose: "reply", request: sha256("r"), reserved, reservedMicros: micros });
+        tell({
+          kind: "model.asked",
+          ...at,
+          model: "m/m",
+          purpose: "reply",
+          request: sha256("r"),
+          reserved,
+          reservedMicros: micros,
+          decisions: [],
+        });
         if (happening.lost) {
           const cause = { model: "m/m", transient: false, status: null, retryAfterMs: null, dueAt: s.at };
           tell({ kind: "model.failed", ...at, purpose: "reply", error: "broke", broke: true, again: true, ...cause });

@@ -67,6 +67,7 @@ export function askModel(c: EffectContext, t: Turn, ready: Ready | null): (() =>
     request: digest,
     reserved,
     reservedMicros: maxCost(prices, reserved),
+    decisions: [],
   });
   const preview = (words: Preview) =>
     speaks && c.isInFlight("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });

@@ -24,9 +24,9 @@ function keep(s: State, message: Message): void {
 /** Counted once, and tied to the entry it comes from. */
 const stamped = (s: State, words: Words, entry: Seq): Message => ({ ...words, tokens: messageTokens(words, tokenCounter(s)), entry });
 /** Nothing may stand between a call and its results, or before the reply to a request that did not hold it. */
-export function hear(s: State, words: Words): State {
-  if (s.turn !== null && (s.turn.phase.kind === "asking" || s.turn.phase.kind === "calling")) s.queued.push(stamped(s, words, s.seq));
-  else say(s, words);
+export function hear(s: State, words: Words, entry: Seq = s.seq): State {
+  if (s.turn !== null && (s.turn.phase.kind === "asking" || s.turn.phase.kind === "calling")) s.queued.push(stamped(s, words, entry));
+  else say(s, words, entry);
   return s;
 }
 

@@ -119,6 +119,7 @@ export function foldRepeat(s: State, t: Turn, call: Call, e: GateDecided): void 
       noteMessage(
         `[repeated] this is the ${REPEATS_NUDGED}th call of ${tool} with the same arguments. Its result will not change: do something else, or answer.`,
       ),
+      call.entry, // of the call: a decision may have no entry of its own
     );
   if (times === REPEATS_HALTED)
     t.halt ??= { by: { kind: "system", id: "repeats" }, reason: `${tool} was called ${REPEATS_HALTED} times with the same arguments` };

@@ -3,7 +3,6 @@
  * A request made of it is valid for every provider: each call is answered once, in order, before anything else is said.
  */
 
-import { parseArgs } from "../../reason/parse.ts";
 import type { Message } from "../../reason/port.ts";
 import {
   type Attachment,
@@ -16,6 +15,7 @@ import {
   type HistoryMessage,
   type Part,
   type ProposedCall,
+  parseArgs,
   readAttachments,
 } from "../../vocab/index.ts";
 import { callsIn, isSettled, type State } from "../state.ts";
@@ -138,7 +138,7 @@ export function hearHistory(s: State, history: readonly HistoryMessage[]): void 
       case "assistant": {
         const parts: Part[] = said.text === "" ? [] : [{ kind: "text", text: said.text, meta: null }];
         for (const { id, tool, text } of callsOf(said)) {
-          const call: ProposedCall = { id: callId(`0.${calls.size}`), wireId: id, tool, text, args: parseArgs(text), meta: null };
+          const call: ProposedCall = { id: callId(`0.${calls.size}`), wireId: id, tool, text, meta: null };
           calls.set(id, call);
           s.wireIds.add(id);
           parts.push({ kind: "call", ...call });

@@ -8,6 +8,7 @@ import { toErrorText } from "../../act/act.ts";
 import { cut } from "../../observe/observe.ts";
 import { joinTextParts } from "../../reason/parse.ts";
 import {
+  argumentsOf,
   type CallId,
   type CallView,
   type Change,
@@ -163,7 +164,7 @@ export async function onReply(
   const befores = listHooks(all, "beforeTool");
   const said: JournalEvent[] = [...events];
   for (const call of befores.length === 0 ? [] : callsOf(parts)) {
-    if (call.args.kind === "not-json") continue;
+    if (argumentsOf(call).kind === "not-json") continue;
     const ran = await runStage<CallView, ToolChange>(
       { stage: "before-tool", at: { ...at, call: call.id }, hooks: befores, apply: changeCall },
       viewOf(call),
@@ -198,8 +199,10 @@ export function onResult(
 
 type CallPart = Extract<Part, { kind: "call" }>;
 const callsOf = (parts: readonly Part[]): readonly CallPart[] => parts.filter((p) => p.kind === "call");
-const viewOf = ({ id, tool, args }: CallPart): CallView =>
-  Object.freeze({ id, tool, args: args.kind === "json" ? copyFrozen(args.value) : null });
+const viewOf = (call: CallPart): CallView => {
+  const args = argumentsOf(call);
+  return Object.freeze({ id: call.id, tool: call.tool, args: args.kind === "json" ? args.value : null });
+};
 
 const changeReply: Apply<readonly Part[], ReplyChange> = (parts, given) => {
   const { text, dropCalls = [], args = {} } = fields(given, ["text", "dropCalls", "args"]) as ReplyChange;
@@ -212,7 +215,7 @@ const changeReply: Apply<readonly Part[], ReplyChange> = (parts, given) => {
     const other = Object.hasOwn(args, p.id) ? args[p.id] : undefined;
     if (other === undefined) return [p];
     const value = argumentsIn(other);
-    return [{ ...p, text: toCanonicalJson(value), args: { kind: "json", value } }];
+    return [{ ...p, text: toCanonicalJson(value) }];
   });
   const value = text === undefined ? kept : withText(kept, textual(text, "`text` is no text"));
   return toCanonicalJson(value) === toCanonicalJson(parts) ? null : { value, change: { kind: "reply", parts: value } };

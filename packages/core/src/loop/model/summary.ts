@@ -28,6 +28,7 @@ export function summarise(c: EffectContext, t: Turn): (() => void) | null {
     request: summaryDigest(model.id, request, p.hash),
     reserved,
     reservedMicros: maxCost(prices, reserved),
+    decisions: [],
   });
   return () => {
     const permit = c.permitFor(decided.id);

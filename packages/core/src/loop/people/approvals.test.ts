@@ -5,7 +5,7 @@ import * as z from "zod";
 import { defineTool } from "../../agents/define-tool.ts";
 import { type Row, tableGate } from "../../gate/table.ts";
 import { PERMIT_ALL, reply, type Step, type World } from "../../testing/index.ts";
-import { type Answer, callId, grantId, label, type Tool } from "../../vocab/index.ts";
+import { type Answer, callId, callKey, grantId, label, type Tool } from "../../vocab/index.ts";
 import { ANN, APPROVE, asks, BOB, call, EVE, open, pay, REST, refusals, say, sha256, stage, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
 
@@ -514,7 +514,7 @@ describe("grants", () => {
         await w.go();
       }
       expect(await w.grants(), `after append ${nth}`).toHaveLength(1);
-      expect(new Set(w.events("act.started").map((e) => e.key)).size, `after append ${nth}`).toBe(2);
+      expect(new Set(w.events("act.started").map((e) => callKey(w.session(), e.call, e.edition))).size, `after append ${nth}`).toBe(2);
       expect(ran.length, `after append ${nth}`).toBeLessThanOrEqual(2);
     }
   });

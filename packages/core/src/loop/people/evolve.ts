@@ -26,7 +26,7 @@ export function foldDecided(s: State, t: Turn, e: GateDecided, at: number): void
   const before = findGated(t, e.id);
   const after = toGated(s, e, { before, answered: before === null ? null : findAnswered(t, before), at });
   const call = findCall(t, e.id);
-  if (call !== null) call.entry = s.seq;
+  if (call !== null && after.kind !== "allowed") call.entry = s.seq;
   if (call !== null) foldRepeat(s, t, call, e);
   if (call !== null && call.starts === 0) {
     if (before?.kind === "allowed") countAllowed(s, t, call, -1);

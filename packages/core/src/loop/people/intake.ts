@@ -22,7 +22,6 @@ import {
 } from "../../vocab/index.ts";
 import { toDelegateOutcome, withConsequences } from "../calls/delegate.ts";
 import { lateReason } from "../calls/race.ts";
-import { evidence } from "../calls/start-call.ts";
 import type { SessionCommits } from "../commit.ts";
 import type { EffectContext, EffectResult } from "../effect-context.ts";
 import { isPromise, type MiddlewareRun, onResult, onUserMessage, sceneIn } from "../model/middleware.ts";
@@ -142,7 +141,7 @@ export class Intake {
   /** An event that an intent has become, with the events that follow from it. */
   #consequences(event: JournalEvent, wish: IntentBody): readonly JournalEvent[] {
     const { p, s } = this.#c;
-    const events = withConsequences(s, event, wish, (call, outcome, ms) => evidence(this.#c, call, outcome, ms));
+    const events = withConsequences(s, event, wish);
     return [...withCleanedEvents(p, s, events), ...compactNow(s, event)];
   }
 

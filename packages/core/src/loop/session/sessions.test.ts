@@ -4,6 +4,7 @@ import { type CrashPoint, opened, reply, scriptedModel, type World } from "../..
 import {
   type AgentFacts,
   callId,
+  decisionsIn,
   type Fault,
   grantId,
   type HistoryMessage,
@@ -201,7 +202,7 @@ describe("an imported history", () => {
       {
         role: "assistant",
         parts: [
-          { kind: "call", id: "0.0", wireId: "1", args: { value: { x: "1" } } },
+          { kind: "call", id: "0.0", wireId: "1", text: '{"x":"1"}' },
           { id: "0.1", wireId: "b" },
         ],
       },
@@ -408,7 +409,7 @@ describe("checkpoints", () => {
   const CHECKPOINTS: readonly (readonly [string, (e: JournalEvent) => boolean])[] = [
     ["after-input", (e) => e.kind === "turn.started"],
     ["before-model", (e) => e.kind === "model.asked"],
-    ["before-calls", (e) => e.kind === "gate.decided" && e.id === "1.1"],
+    ["before-calls", (e) => decisionsIn(e).some(({ id }) => id === "1.1")],
     ["after-calls", (e) => e.kind === "act.ended" && e.call === "1.1"],
   ];
   const steps = [reply.calls([pay("1"), call("look", "a")]), reply.text("done")];

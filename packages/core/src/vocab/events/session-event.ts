@@ -6,7 +6,6 @@ import type {
   ActionText,
   ApprovalId,
   CallId,
-  CallKey,
   Digest,
   Epoch,
   GrantId,
@@ -34,7 +33,7 @@ import type { Origin } from "../rules/schedule.ts";
 import type { Targets } from "../targets.ts";
 import type { Json, JsonObject } from "../text/canonical.ts";
 import type { NamedThing, Reconciled, Resource, Tool } from "../tool.ts";
-import type { Action, Ask, Verdict } from "../verdict.ts";
+import type { Action, Ask, BegunAction, Verdict } from "../verdict.ts";
 
 /** The agent that a session runs on. Resume compares it: an edited agent strands nothing, and the change is on record. */
 export type AgentFacts = Readonly<{
@@ -74,6 +73,18 @@ export type Parent = Readonly<{
   speakers: readonly string[];
 }>;
 
+type DecisionOn<A> = Readonly<{
+  id: ActionText;
+  action: A;
+  digest: Digest;
+  slice: Digest;
+  verdict: Verdict;
+  read: JsonObject;
+  shadow: Verdict | null;
+}>;
+/** A decision as part of what it allows. */
+export type InnerDecision = DecisionOn<BegunAction>;
+
 export type SessionEvent =
   | Readonly<{
       kind: "session.opened";
@@ -111,6 +122,7 @@ export type SessionEvent =
       request: Digest;
       reserved: Usage;
       reservedMicros: number | null;
+      decisions: readonly InnerDecision[];
     }>
   | Readonly<{
       kind: "model.replied";
@@ -132,8 +144,7 @@ export type SessionEvent =
       error: string;
       broke: boolean;
       again: boolean;
-      /** Which one; null in entries that are older than this field. */
-      model: string | null;
+      model: string;
       /** It passes by itself. */
       transient: boolean;
       /** The provider's HTTP status and its requested delay, where it answered. */
@@ -142,16 +153,8 @@ export type SessionEvent =
       /** When the same model is asked again; null when it is not. */
       dueAt: Millis | null;
     }>
-  | Readonly<{
-      kind: "gate.decided";
-      id: ActionText;
-      action: Action;
-      digest: Digest;
-      slice: Digest;
-      verdict: Verdict;
-      read: JsonObject;
-      shadow: Verdict | null;
-    }>
+  /** Leave that begins in the same commit is part of the event that announces it (`decisions.ts`). */
+  | (Readonly<{ kind: "gate.decided" }> & DecisionOn<Action>)
   /** `again`: why an answer that was given before does not count any more. */
   | Readonly<{
       kind: "approval.asked";
@@ -182,15 +185,16 @@ export type SessionEvent =
   | Readonly<{
       kind: "act.started";
       call: CallId;
-      key: CallKey;
-      digest: Digest;
       epoch: Epoch;
       start: number;
+      /** Which tool under this call's id: 0 is the one that was asked for. Part of the call's idempotency key (`callKey`). */
+      edition: number;
       repeat: Repeat;
-      /** Name of the tool; empty in entries that are older than this field. */
       tool: string;
       /** Of the arguments that are targets, by name: the digest of each value; and of all targets of one kind, by `kind:KIND`. What is counted per value is counted by these. */
       values: Readonly<Record<string, readonly Digest[]>>;
+      /** Made right before it, in order: its own leave, and that of calls that were decided with it. */
+      decisions: readonly InnerDecision[];
     }>
   /**
    * One recovery step for a call that failed or whose lease was lost. `reconcile`: its tool was asked for the call's outcome, and `found` is the answer.

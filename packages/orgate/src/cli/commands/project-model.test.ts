@@ -1,6 +1,7 @@
 // Which model a project's agents run on: one line of orgate.toml, a flag of one run, the agent's own file. The real command, and a server that speaks a provider's wire.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { decisionsIn, type JournalEvent } from "@orgate/core/vocab";
 import { afterEach, describe, expect, test } from "vitest";
 import { chatWire } from "../../models/fixtures/openai-chat-wire.ts";
 import { type Asked, listen, provider } from "../../models/fixtures/server.ts";
@@ -97,7 +98,9 @@ describe("M-19 a model that is chosen for a run", () => {
     const events = await eventsOf(desk, session);
     expect(ofKind(events, "session.opened")).toMatchObject([{ agent: { model: "openai-compatible/live" } }]);
     expect(ofKind(events, "model.chosen")).toMatchObject([{ model: "openai-compatible/live", by: { kind: "user" }, intent: null }]);
-    const asked = ofKind(events, "gate.decided").flatMap(({ action }) => ((action as { kind: string }).kind === "model" ? [action] : []));
+    const asked = events.flatMap((event) =>
+      decisionsIn(event as unknown as JournalEvent).flatMap(({ action }) => (action.kind === "model" ? [action] : [])),
+    );
     expect(asked).toEqual([{ kind: "model", model: "openai-compatible/live" }]);
     desk.write(
       "policies/live.cedar",

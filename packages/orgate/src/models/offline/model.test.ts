@@ -52,7 +52,6 @@ const called = (name: string): Message => {
     wireId: "w",
     tool: name,
     text: "{}",
-    args: { kind: "json", value: {} },
     meta: null,
   };
   return { role: "assistant", parts: [part], tokens: 2, entry: seq(1) };

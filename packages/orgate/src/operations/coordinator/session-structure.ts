@@ -4,8 +4,8 @@
  * W-36 the coordinator gets the structure of a session: which calls were made and what they touch, how they were decided, by which policies and why, how
  *      they ended. No input, no argument, no result, no answer: people read those in the session itself.
  */
-import type { Entry, Journal, JsonObject, SessionId } from "@orgate/core";
-import { seq } from "@orgate/core/vocab";
+import type { Journal, JournalEvent, JsonObject, SessionId } from "@orgate/core";
+import { eventsIn, seq } from "@orgate/core/vocab";
 
 const PAGE = 200;
 const MOST_ENTRIES = 2_000;
@@ -21,17 +21,18 @@ export async function readStructure(
   const last = (await journal.session(session))?.seq ?? 0;
   for (let end: number = last; end > 0 && found.length < most && last - end < MOST_ENTRIES; end -= PAGE) {
     const start = Math.max(0, end - PAGE);
-    for (const entry of (await journal.read(session, seq(start), end - start)).toReversed()) {
-      const one = toStructure(entry);
-      const isWanted = one !== null && (only === "all" || one["verdict"] === "deny");
-      if (isWanted && found.length < most) found.push({ session, seq: entry.seq, at: new Date(entry.at).toISOString(), ...one });
-    }
+    for (const entry of (await journal.read(session, seq(start), end - start)).toReversed())
+      for (const event of eventsIn(entry.event).toReversed()) {
+        const one = toStructure(event);
+        const isWanted = one !== null && (only === "all" || one["verdict"] === "deny");
+        if (isWanted && found.length < most) found.push({ session, seq: entry.seq, at: new Date(entry.at).toISOString(), ...one });
+      }
   }
   return found.toReversed();
 }
 
 /** W-36. Null for an entry that the structure leaves out. */
-function toStructure({ event: e }: Entry): JsonObject | null {
+function toStructure(e: JournalEvent): JsonObject | null {
   switch (e.kind) {
     case "gate.decided": {
       const { verdict: v, action } = e;

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Agent, defineAgent, defineTool, type Gate, seq, tableGate } from "@orgate/core";
+import { type Agent, defineAgent, defineTool, type Gate, listDecisions, seq, tableGate } from "@orgate/core";
 import { reply, scriptedModel } from "@orgate/core/testing";
 import { afterAll, expect, test } from "vitest";
 import * as z from "zod";
@@ -63,10 +63,8 @@ test("Y-4 Y-11 a file loaded by a library call decides as in a project; what it 
   const store = openReadStore({ directory: join(root, "journal") });
   const entries = await store.journal.read(session, seq(0), 100);
   await store.close();
-  const decided = entries.flatMap(({ event }) =>
-    event.kind === "gate.decided" && event.action.kind === "call"
-      ? [{ args: event.action.args, verdict: event.verdict, shadow: event.shadow }]
-      : [],
+  const decided = listDecisions(entries).flatMap(({ event }) =>
+    event.action.kind === "call" ? [{ args: event.action.args, verdict: event.verdict, shadow: event.shadow }] : [],
   );
   expect(decided).toMatchObject([
     { args: { euros: 40 }, verdict: { kind: "allow", because: ["agents/payer.symbi/4"] }, shadow: null },

@@ -45,7 +45,7 @@ import {
 } from "@orgate/core";
 import { findSurvivingLabels, readGrant, refusalFor, refuseGrant, type WidestGrant } from "@orgate/core/gate";
 import { foldOrders, type Journal, NO_ORDERS, type Orders, readAllEntries, type StandingGrant } from "@orgate/core/journal";
-import { HALT_SCOPE, type StandingHalt } from "@orgate/core/vocab";
+import { HALT_SCOPE, listDecisions, type StandingHalt } from "@orgate/core/vocab";
 import type { Person } from "../../store/keyring.ts";
 import { findPersonProblem } from "../../store/open-read-only.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";
@@ -112,14 +112,14 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
   const asked = entries[place];
   if (state === null || state.turn === null || question === undefined || question.answer !== null) return null;
   if (asked?.event.kind !== "approval.asked") return null;
-  const decided = entries.slice(0, place).findLast(({ event }) => event.kind === "gate.decided" && event.id === question.action)?.event;
-  const doing = decided?.kind === "gate.decided" ? toCallSubject(decided.action) : null;
+  const decided = listDecisions(entries.slice(0, place)).findLast(({ event }) => event.id === question.action)?.event;
+  const doing = decided === undefined ? null : toCallSubject(decided.action);
   const edit = entries
     .slice(place)
     .findLast(({ event: e }) => e.kind === "approval.answered" && e.approval === approval && e.answer.kind === "edit")?.event;
   const tool = doing?.tool ?? question.action.split(":")[0] ?? question.action;
   const halt = findHaltAhead(state, orders, tool, question.about);
-  const isGranted = decided?.kind === "gate.decided" && !isGoverning(decided.action.kind === "call" ? decided.action : null);
+  const isGranted = decided !== undefined && !isGoverning(decided.action.kind === "call" ? decided.action : null);
   const widest = isGranted ? widestOf(question.asks) : null;
   const { about, targets, labels } = question;
   const shown: Coverage | null =

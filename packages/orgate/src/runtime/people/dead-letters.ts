@@ -1,5 +1,5 @@
 /** A dead letter as people see it: the call, its arguments, the recoveries tried, and how it failed. */
-import { actionText, type CallId, type JsonObject, type SessionId } from "@orgate/core";
+import { actionText, type CallId, type JsonObject, listDecisions, type SessionId } from "@orgate/core";
 import {
   computeDeadLetterChanges,
   type DeadLetter,
@@ -29,8 +29,8 @@ export async function viewDeadLetter(
   const letter = computeDeadLetterChanges(session, agent, entries, () => []).put.find((one) => one.call === call);
   if (letter === undefined) return null;
   const events = entries.map((e) => e.event);
-  const decided = events.findLast((e) => e.kind === "gate.decided" && e.digest === letter.digest && e.id === actionText(call));
-  const action = decided?.kind === "gate.decided" ? decided.action : null;
+  const decided = listDecisions(entries).findLast(({ event: e }) => e.digest === letter.digest && e.id === actionText(call));
+  const action = decided?.event.action ?? null;
   const starts = events.filter((e) => e.kind === "act.started" && e.call === call).length;
   const strategies = events.flatMap((e) => (e.kind === "recovery.applied" && e.call === call ? [e.strategy] : []));
   return { ...letter, args: action?.kind === "call" ? action.args : null, starts, strategies };

@@ -3,7 +3,17 @@
  *
  * T-9 of an outcome that was unknown it says what was found out since: by whom, when, in which entry.
  */
-import type { CallId, Entry, JournalEvent, Json, JsonObject, SessionId } from "@orgate/core";
+import {
+  type CallId,
+  digestJson,
+  type Entry,
+  type JournalEvent,
+  type Json,
+  type JsonObject,
+  listDecisions,
+  type SessionId,
+} from "@orgate/core";
+import { sha256 } from "../../node/crypto.ts";
 
 type Of<K extends JournalEvent["kind"]> = Extract<JournalEvent, { kind: K }>;
 
@@ -54,7 +64,9 @@ export function buildEnvelope(entries: readonly Entry[], call: CallId): Envelope
   const ended = last("act.ended", (e) => e.call === call);
   const opened = last("session.opened");
   if (ended === undefined || opened === undefined) return null;
-  const decided = last("gate.decided", (e) => e.verdict.kind === "allow" && e.action.kind === "call" && e.action.call === call);
+  const decided = listDecisions(entries).findLast(
+    ({ event: e }) => e.verdict.kind === "allow" && e.action.kind === "call" && e.action.call === call,
+  );
   const started = last("act.started", (e) => e.call === call);
   const turn = entries.findLast((e) => e.event.kind === "turn.started" && e.seq < ended.seq);
   const action = decided?.event.action.kind === "call" ? decided.event.action : null;
@@ -76,7 +88,7 @@ export function buildEnvelope(entries: readonly Entry[], call: CallId): Envelope
     call,
     tool: action?.tool ?? "",
     version,
-    toolDigest: evidence.toolDigest,
+    toolDigest: action?.toolDigest ?? "",
     parameters: action?.args ?? null,
     invocation,
     resource: action === null ? "" : `${action.resource.type}::${JSON.stringify(action.resource.id)}`,
@@ -87,7 +99,7 @@ export function buildEnvelope(entries: readonly Entry[], call: CallId): Envelope
     outcome: outcome.kind === "unknown" ? `unknown (${outcome.cause})` : outcome.kind,
     settled: outcome.kind === "unknown" ? settledIn(entries, call, ended.seq) : null,
     exitStatus,
-    outputDigest: evidence.outputDigest,
+    outputDigest: outcome.kind === "done" ? digestJson(outcome.output, sha256) : null,
     outputSha256,
     policies: verdict?.because ?? [],
     approval: verdict?.approval ?? null,

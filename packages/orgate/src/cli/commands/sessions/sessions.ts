@@ -1,6 +1,6 @@
 import { type Entry, FaultError, fold, isFault, type SessionId, type State, toResult } from "@orgate/core";
 import { decodePayload, eachEntry } from "@orgate/core/journal";
-import { addUsage, haltText, liftText, NO_USAGE, type Usage } from "@orgate/core/vocab";
+import { addUsage, haltText, liftText, NO_USAGE, toCallSubject, type Usage } from "@orgate/core/vocab";
 import { createNarrator, filesText, tokensText } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
@@ -127,14 +127,14 @@ function printOpen(screen: Screen, state: State | null, entries: readonly Entry[
     for (const text of pendingAnswerTexts(pending, approval)) screen.line(screen.paint("warn", `    ${text}`));
   }
   if (unknowns.length > 0) screen.line(`\n${screen.paint("warn", "unknown outcomes")}`);
-  for (const { call, tool, resource, outcome, evidence, entry } of withEvidence(unknowns, entries)) {
+  for (const { call, tool, resource, digest, decided, outcome, evidence, entry } of withEvidence(unknowns, entries)) {
     screen.line(
       `  ? ${visible(tool)} ${call} on ${visible(`${resource.type}::${resource.id}`)}: ${outcome.cause}, ${visible(outcome.detail)}`,
     );
     const proof =
       evidence === null
         ? ""
-        : `started ${count(evidence.starts, "time")}, action ${evidence.actionDigest}, tool ${evidence.toolDigest.slice(0, 12)}`;
+        : `started ${count(evidence.starts, "time")}, action ${digest}, tool ${toCallSubject(decided.action)?.toolDigest?.slice(0, 12) ?? "?"}`;
     screen.line(screen.paint("dim", `    entry ${entry ?? "?"}: ${proof}`));
     screen.line(screen.paint("dim", `    orgate sessions resolve ${state.session}/${call} happened, did-not-happen, reconcile or abandon`));
   }
