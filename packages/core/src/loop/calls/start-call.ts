@@ -45,14 +45,14 @@ export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartM
   const run = toRun(c, { call, tool, bill }, { timeoutMs: tool.timeoutMs ?? t.limits.toolMs, wouldPermit });
   if (call.usedAnswer === null || !isUsedAnswer(call.usedAnswer, decided)) consume(c, decided);
   c.record({
-    kind: "act.started",
-    call: call.proposed.id,
-    epoch: hold.epoch,
-    start: run.context.start,
-    edition: call.edition,
-    repeat: run.repeat,
-    ...actingOn(c, tool, decided),
+    call: call.proposed.id, // in canonical order: written as it stands
     decisions: [],
+    edition: call.edition,
+    epoch: hold.epoch,
+    kind: "act.started",
+    repeat: run.repeat,
+    start: run.context.start,
+    ...actingOn(c, tool, decided),
   });
   startedAt = c.s.seq;
   if (how === "act") for (const event of reservation(c.s, call.proposed.id, tool.name)) c.record(event);

@@ -59,15 +59,15 @@ export function askModel(c: EffectContext, t: Turn, ready: Ready | null): (() =>
   consume(c, t.model.decided);
   for (const event of ready.events) c.record(event);
   c.record({
-    kind: "model.asked",
+    attempt, // in canonical order: written as it stands
+    decisions: [],
     iteration,
-    attempt,
+    kind: "model.asked",
     model: model.id,
     purpose: "reply",
     request: digest,
     reserved,
     reservedMicros: maxCost(prices, reserved),
-    decisions: [],
   });
   const preview = (words: Preview) =>
     speaks && c.isInFlight("model") && c.tell({ kind: "preview", session: s.session, iteration, attempt, preview: words });

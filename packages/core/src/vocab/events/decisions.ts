@@ -1,6 +1,6 @@
 /**
- * Where the journal has the gate's decisions. One that lets something begin in the same commit is part of the event that announces it; every other one
- * (a refusal, a question, leave for what begins later) is an entry of its own, `gate.decided`. Nothing is moved: each stands where it was made.
+ * Where the journal has the gate's decisions. One that allows what starts in the same append is part of the event that announces it; every other one
+ * (a denial, a request for approval, a decision about what starts later) is an entry of its own, `gate.decided`. Nothing is moved: each stands where it was made.
  * J-34 a decision is in the journal once, and every reader finds it in its place, with its reasons and the arguments it was made on.
  */
 import { actionKind } from "../action-id.ts";
@@ -44,11 +44,12 @@ export function joinDecisions(events: readonly TimedEvent[]): readonly TimedEven
   return stored;
 }
 
-function toInner({ kind: _, action, ...rest }: GateDecided, proposals: Proposals): InnerDecision {
-  if (action.kind !== "call") return { ...rest, action };
+function toInner({ action, digest, id, read, shadow, slice, verdict }: GateDecided, proposals: Proposals): InnerDecision {
+  const made = { digest, id, read, shadow, slice, verdict };
+  if (action.kind !== "call") return { action, ...made };
   const proposed = proposals.argsOf(action.call);
   const isAsProposed = proposed !== null && action.args !== null && toCanonicalJson(proposed) === toCanonicalJson(action.args);
-  return { ...rest, action: { ...action, args: isAsProposed ? "proposed" : action.args } };
+  return { action: { ...action, args: isAsProposed ? "proposed" : action.args }, ...made };
 }
 
 // ── read ──

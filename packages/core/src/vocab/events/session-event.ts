@@ -193,7 +193,7 @@ export type SessionEvent =
       tool: string;
       /** Of the arguments that are targets, by name: the digest of each value; and of all targets of one kind, by `kind:KIND`. What is counted per value is counted by these. */
       values: Readonly<Record<string, readonly Digest[]>>;
-      /** Made right before it, in order: its own leave, and that of calls that were decided with it. */
+      /** Made right before it, in order: the decision that allows it, and those about calls that were decided with it. */
       decisions: readonly InnerDecision[];
     }>
   /**
