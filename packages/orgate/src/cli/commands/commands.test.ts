@@ -111,7 +111,7 @@ describe("a run", () => {
     const later = verified.head.replace(/@(\d+):/, (_, n: string) => `@${Number(n) + 5}:`);
     const rolledBack = await desk.orgate("journal", "verify", "--head", later);
     expect(rolledBack.code).toBe(1);
-    expect(rolledBack.stdout).toContain("not verified: commit");
+    expect(rolledBack.stdout).toContain("not verified: seal");
 
     expect((await desk.orgate("journal", "export", "--out", "all.jsonl")).code).toBe(0);
     expect((await desk.orgate("journal", "verify", "all.jsonl", "--head", verified.head)).code).toBe(0);
