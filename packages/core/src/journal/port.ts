@@ -11,6 +11,7 @@ import type {
   IntentId,
   KeyId,
   Millis,
+  PowerCut,
   RecentCounts,
   Seq,
   SessionId,
@@ -53,6 +54,8 @@ export type SessionStart = Readonly<{ session: SessionId; events: readonly Timed
 
 export type Journal = Readonly<{
   writer: WriterId;
+  /** What a power cut may take back of what this process appends; sessions say so when they are taken. */
+  powerCut: PowerCut;
   /** Resolves with the sequence number of the first event. Rejects with `append-conflict`, `hold-lost`, `halted`, `external-taken`, `grant-revoked`, `counters-moved`, `intent-refused` or `journal-unwritable`. */
   append(append: Append): Promise<Seq>;
   /** Entries after `after`, in order, chain checked, at most `most`; fewer where the stream ends. Rejects with `entry-bad` or `entry-erased`. */

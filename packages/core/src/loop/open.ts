@@ -82,8 +82,9 @@ export async function beginSession(p: Pick<Ports, "journal" | "ids" | "counters"
   return { state: emptyState(session, opened, p.counters), hold, begin: [opened, holdTakenEvent(p, hold)], left: { running: 0 } };
 }
 
-export const holdTakenEvent = (p: Readonly<{ journal: Pick<Ports["journal"], "writer"> }>, hold: Hold): SessionEvent => ({
+export const holdTakenEvent = (p: Readonly<{ journal: Pick<Ports["journal"], "writer" | "powerCut"> }>, hold: Hold): SessionEvent => ({
   kind: "hold.taken",
   epoch: hold.epoch,
   writer: p.journal.writer,
+  powerCut: p.journal.powerCut,
 });

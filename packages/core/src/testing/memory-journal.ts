@@ -430,6 +430,7 @@ export function openMemory(
 
   const journal: Journal = {
     writer: ports.writer,
+    powerCut: "lose-last-moments", // and everything else
     append: (append) =>
       new Promise<Seq>((done, failed) => {
         check();

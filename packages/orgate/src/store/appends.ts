@@ -119,6 +119,7 @@ export class SqliteJournal {
     const { reader, writer, owner, sums } = this.#parts;
     return {
       writer: owner.writer,
+      powerCut: this.#parts.powerCut,
       append: (append) => this.#enqueue(append),
       ...journalReads(reader),
       unknownsLike(sought) {

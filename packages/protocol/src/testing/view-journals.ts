@@ -80,7 +80,10 @@ export const opened = (more: Partial<Extract<SessionEvent, { kind: "session.open
   origin: null,
   ...more,
 });
-export const held = (n: number): JournalEvent => ({ kind: "hold.taken", epoch: epoch(n), writer: writerId(`w${n}`) });
+export const held = (n: number): JournalEvent => ({
+  ...{ kind: "hold.taken", epoch: epoch(n), writer: writerId(`w${n}`) },
+  powerCut: "lose-nothing",
+});
 export const turn = (n: number, input: string): JournalEvent => ({
   kind: "turn.started",
   turn: n,

@@ -347,7 +347,7 @@ function state(limits: Partial<typeof DEFAULT_LIMITS> = {}, prices: typeof PRICE
   const session = sessionId("s_000000000001");
   const events: readonly JournalEvent[] = [
     opened,
-    { kind: "hold.taken", epoch: epoch(1), writer: writerId("w1") },
+    { kind: "hold.taken", epoch: epoch(1), writer: writerId("w1"), powerCut: "lose-nothing" },
     { kind: "turn.started", turn: 1, input: "go", files: [], by, limits: { ...DEFAULT_LIMITS, ...limits }, intent: null },
   ];
   const s = fold(events.map((event, i) => ({ stream: session, seq: seq(i + 1), at: millis(0), event })));
@@ -485,7 +485,7 @@ describe("nothing is overshot", () => {
         return;
       }
       case "die":
-        tell({ kind: "hold.taken", epoch: epoch(2), writer: writerId("w2") });
+        tell({ kind: "hold.taken", epoch: epoch(2), writer: writerId("w2"), powerCut: "lose-nothing" });
         return;
     }
   }

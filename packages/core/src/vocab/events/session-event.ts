@@ -25,6 +25,7 @@ import type { CheckedOutput, OutputSpec } from "../output.ts";
 import type { Principal, Surface } from "../principal.ts";
 import type { Finish, Part, Usage } from "../proposal.ts";
 import type { Prices, Reservation } from "../rules/budget.ts";
+import type { PowerCut } from "../rules/durability.ts";
 import type { Limits } from "../rules/limits.ts";
 import type { Change, Stage } from "../rules/middleware.ts";
 import type { Recovery } from "../rules/recovery.ts";
@@ -102,7 +103,8 @@ export type SessionEvent =
   /** Only its history comes along: calls that were open there become unknown, approval requests and grants are withdrawn. */
   | Readonly<{ kind: "session.forked"; from: SessionId; at: Seq; unknown: readonly CallId[] }>
   | Readonly<{ kind: "agent.changed"; agent: AgentFacts }>
-  | Readonly<{ kind: "hold.taken"; epoch: Epoch; writer: WriterId }>
+  /** `powerCut`: what a power cut may take back of what this process writes. */
+  | Readonly<{ kind: "hold.taken"; epoch: Epoch; writer: WriterId; powerCut: PowerCut }>
   | Readonly<{
       kind: "turn.started";
       turn: number;

@@ -69,7 +69,7 @@ function toStore(given: OwnStore): Store {
     close: () => journal.close(),
     ...own,
     alarms: bindMethods(alarms),
-    journal,
+    journal: { ...journal, powerCut: own.journal.powerCut ?? "lose-last-moments" }, // who does not say has promised nothing
     inbox: { watchChanges, waiting: cannot("list sessions that intents wait for"), ...inbox },
   };
 }

@@ -41,7 +41,7 @@ import type { IncomingRequest } from "../identity/authentication.ts";
 import { checkSigned, showsSignature } from "./webhook-signing.ts";
 
 export type WebhookPorts = Readonly<{
-  journal: Pick<Journal, "take" | "append" | "release" | "writer" | "find">;
+  journal: Pick<Journal, "take" | "append" | "release" | "writer" | "powerCut" | "find">;
   secrets: HookSecrets;
   findSessionStart: FindSessionStart;
   mayNotRun(owner: string, agent: string): string | null;

@@ -34,11 +34,18 @@ export const SESSION_LINES: LineTable<SessionKind> = {
   "turn.ended": (e) => [turnEndLine(e)],
 };
 
-function holdLine({ writer, epoch }: EventOf<"hold.taken">, { isWaiting, isInTurn }: NarratorMemory): Line {
+/** Said only where something may be lost. */
+const RISKS: Readonly<Record<EventOf<"hold.taken">["powerCut"], string>> = {
+  "lose-nothing": "",
+  "lose-last-result": "; a power cut may take back its last result",
+  "lose-last-moments": "; a power cut may take back its last moments",
+};
+
+function holdLine({ writer, epoch, powerCut }: EventOf<"hold.taken">, { isWaiting, isInTurn }: NarratorMemory): Line {
   if (isWaiting) return line("·", "dim", `taken up by ${writer} (hold ${epoch}): it waited for an answer`);
   return isInTurn
     ? live("↻", "accent", `taken up by ${writer} (hold ${epoch}) in the middle of the turn: the process before it is gone`)
-    : line("·", "dim", `held by ${writer} (hold ${epoch})`);
+    : line("·", "dim", `held by ${writer} (hold ${epoch})${RISKS[powerCut]}`);
 }
 
 function turnEndLine(e: EventOf<"turn.ended">): Line {

@@ -18,7 +18,7 @@ afterAll(() => {
 /** A holder may take a wish and end just before its sender, who saw it untaken, takes the session up. */
 test("W-1 a turn that another process ended is not told as driven here: its entry lies before the hold that came after it", async () => {
   const session = sessionId("s_wishes000001");
-  const taken: JournalEvent = { kind: "hold.taken", epoch: epoch(2), writer: writerId("w2") };
+  const taken: JournalEvent = { kind: "hold.taken", epoch: epoch(2), writer: writerId("w2"), powerCut: "lose-nothing" };
   const cancelled: JournalEvent = {
     kind: "turn.cancel-asked",
     by: { kind: "user", id: "ana" },
