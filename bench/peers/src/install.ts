@@ -32,9 +32,14 @@ const LINKS: Readonly<Record<string, string>> = {
   "@strands-agents/sdk": "strands",
 };
 
-export function install(say: (line: string) => void): void {
-  for (const folder of FOLDERS) installFolder(folder, say);
-  for (const [name, folder] of Object.entries(LINKS)) link(name, folder);
+/** Orgate and the floors need none of the others. */
+const OWN: readonly string[] = ["orgate", "floor"];
+
+export function install(say: (line: string) => void, peers: readonly string[] | null = null): void {
+  if (peers === null || !peers.every((peer) => OWN.includes(peer))) {
+    for (const folder of FOLDERS) installFolder(folder, say);
+    for (const [name, folder] of Object.entries(LINKS)) link(name, folder);
+  }
   compileOrgate(say);
 }
 

@@ -50,7 +50,7 @@ function ranked(results: Results, workload: "W1" | "W2" | "W3", metric: Metric):
 }
 
 function readme(results: Results, crashes: readonly CrashRow[]): string {
-  const { machine, rounds, load, date, quick, complete } = results;
+  const { machine, rounds, load, date, quick, complete, commit } = results;
   const flags = [
     quick ? "**A quick run: one round, small sizes, hardly warmed up. Not to be quoted.**" : "",
     complete ? "" : "**Not complete.**",
@@ -59,7 +59,7 @@ function readme(results: Results, crashes: readonly CrashRow[]): string {
     "# The same work, side by side",
     "Made by `npm run bench:peers` from [results.json](results.json); nothing below but the method is written by hand. How to add a peer or dispute a figure: [bench/peers](../../bench/peers/README.md).",
     ...flags.filter((text) => text !== ""),
-    `${date}, ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}, Node ${machine.node}; load average ${digits(load.first)} at the beginning, ${digits(load.most)} at most (one process is measured at a time, so about 1 is its own). Figures are the median [least–most] of ${rounds} fresh processes.`,
+    `${date}, ${commit === undefined ? "" : `commit ${commit}, `}${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}, Node ${machine.node}; load average ${digits(load.first)} at the beginning, ${digits(load.most)} at most (one process is measured at a time, so about 1 is its own). Figures are the median [least–most] of ${rounds} fresh processes.`,
     "## What was aimed at",
     table(
       ["aim", "wanted", "found", ""],

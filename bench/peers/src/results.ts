@@ -41,6 +41,8 @@ export type Results = Readonly<{
   versions: Readonly<Record<string, string>>;
   /** Of compiled Orgate and the lock files: a run that is taken up again must measure the same. */
   digest: string;
+  /** The commit that was measured; `+` behind it when files had been changed. Absent in results that are older than this field. */
+  commit?: string;
   sizes: readonly Size[];
   samples: readonly Sample[];
 }>;

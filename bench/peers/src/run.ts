@@ -144,6 +144,13 @@ function digestNow(): string {
   return hash.digest("hex").slice(0, 16);
 }
 
+/** As git names it; "unknown" outside a checkout. */
+function commitNow(): string {
+  const git = (...args: readonly string[]): string => spawnSync("git", args, { cwd: ROOT, encoding: "utf8" }).stdout?.trim() ?? "";
+  const commit = git("rev-parse", "--short=10", "HEAD");
+  return commit === "" ? "unknown" : `${commit}${git("status", "--porcelain", "--untracked-files=no") === "" ? "" : "+"}`;
+}
+
 function fresh({ samples, quick }: Options): Results {
   const [load = 0] = loadavg();
   const names = [...new Set([...VARIANTS.map((v) => v.package), "@voltagent/libsql", "@mastra/libsql", "better-sqlite3"])];
@@ -163,6 +170,7 @@ function fresh({ samples, quick }: Options): Results {
     load: { first: load, most: load },
     versions: Object.fromEntries(names.toSorted().map((name) => [name, versionOf(name)])),
     digest: digestNow(),
+    commit: commitNow(),
     sizes: [],
     samples: [],
   };
@@ -227,7 +235,7 @@ async function main(): Promise<void> {
   if (odd !== undefined) throw new Error(`there is no workload \`${odd}\`: ${[...WORKLOADS, ...CRASH].toSorted().join(", ")}`);
   const only = WORKLOADS.filter((workload) => names.includes(workload));
   const options: Options = { samples: Number(values.samples), only, peers: values.peers?.split(",") ?? null, quick: values.quick };
-  install(say);
+  install(say, options.peers);
   if (!values.quick) checkTypes();
   let results = fresh(options);
   if (values.resume && existsSync(file)) results = takenUp(decodeResults(readFileSync(file, "utf8")), results);
