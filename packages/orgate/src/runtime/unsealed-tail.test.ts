@@ -166,6 +166,24 @@ test.each(FORGED_SEALS.filter((how) => how !== "keyed"))(
   },
   60_000,
 );
+test("J-31 once a forged tail is acknowledged as it is, its writer goes on: it is signed for by nobody, and refused wherever it is read", async () => {
+  const directory = newDirectory();
+  await withSession(directory);
+  forge(directory, S, FORGED, "recoverable");
+  const place = await open(directory);
+  const other = sessionId("s_unsealed02");
+  expect(await faultOf(place.store.seal())).toBe("entry-bad");
+  expect(await faultOf(place.store.journal.take(other))).toBe("journal-doubted");
+  place.store.alarms.acknowledge({ by: "ana", reason: "known", isVerified: false });
+  const hold = await place.store.journal.take(other);
+  const to = { stream: other, hold, consumes: [], unlessHalted: [] };
+  await place.store.journal.append({ ...to, after: seq(0), events: stamped(opened("echo")) });
+  expect(await faultOf(place.store.journal.read(S, seq(0), 100))).toBe("entry-bad");
+  const signed = [...place.store.records.seals(place.store.slot.writer)].flatMap(({ wrote }) => parseMarks(wrote) ?? []);
+  expect(Math.max(...signed.filter((mark) => mark.stream === S).map((mark) => mark.seq))).toBe(2);
+  expect(signed.some((mark) => mark.stream === other)).toBe(true);
+});
+
 function refusedOpening(error: unknown): null {
   expect(isFault(error, "seal-bad") || isFault(error, "entry-bad")).toBe(true);
   return null;

@@ -40,7 +40,7 @@ import type { Alarms } from "./sqlite/proof/alarms.ts";
 import type { Bonds } from "./sqlite/proof/bonds.ts";
 import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
-import type { HoldRow } from "./sqlite/rows.ts";
+import type { AppendRow, HoldRow } from "./sqlite/rows.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
 
 type Waiter = Readonly<{ done: () => void; failed: (error: unknown) => void }>;
@@ -145,7 +145,7 @@ export class SqliteJournal {
     this.#stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
   }
 
-  /** Everything that was appended so far is sealed when this resolves. */
+  /** Everything that is durable by now is sealed when this resolves. */
   seal(): Promise<void> {
     if (this.#unsealed.isEmpty && this.#isRecovered && !this.#busy && this.#queue.length === 0) return Promise.resolve();
     return new Promise((done, failed) => {
@@ -168,7 +168,7 @@ export class SqliteJournal {
   async #flush(): Promise<void> {
     if (this.#busy) return;
     const batch = this.#queue.splice(0, MOST_AT_ONCE);
-    const waiters = this.#queue.length === 0 ? this.#sealWaiters.splice(0) : [];
+    const waiters = this.#sealWaiters.splice(0); // also while others wait to append: whoever releases a session does not wait for all of them
     this.#busy = true;
     try {
       if (!this.#isRecovered) await this.#recover();
@@ -263,16 +263,25 @@ export class SqliteJournal {
     const { reader, writer, owner } = this.#parts;
     const left = reader.unsealedBy(owner.writer);
     this.#unsealed.clear(); // of a try that failed
-    for (const append of left) {
-      reader.seals.proveAppend(append);
-      this.#unsealed.add(reader.entriesOf(append), millis(Date.now()));
-    }
+    for (const append of left) if (this.#isOwn(append)) this.#unsealed.add(reader.entriesOf(append), millis(Date.now()));
     const seal = this.#makeSeal([], NO_MOVES, true);
     const sessions = new Set(left.flatMap(({ stream }) => (isSessionStream(stream) ? [stream] : [])));
     const lists = [...sessions].flatMap((session) => reader.session(session) ?? []);
     await writer.commit({ appends: [], number: seal.stored.number, seal: seal.stored, lists, flush: true, owner });
     this.#noteWritten([], seal);
     this.#isRecovered = true;
+  }
+
+  /** False for an append that is forged and was acknowledged so: nobody signs for it, and it is refused wherever it is read. Throws, and raises an alarm, otherwise. */
+  #isOwn(append: AppendRow): boolean {
+    const { reader, alarms } = this.#parts;
+    try {
+      reader.seals.proveAppend(append);
+      return true;
+    } catch (error) {
+      if (!isFault(error, "entry-bad") || alarms.standing().length > 0) throw error;
+      return false;
+    }
   }
 
   #sealBatch(batch: readonly WaitingAppend[]): SealedBatch {

@@ -97,7 +97,7 @@ export type Store = Omit<ReadStore, "journal"> &
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
-    /** Everything that was appended so far is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
+    /** Everything that is durable by now is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
     seal(): Promise<void>;
   }>;
 export type { Holder } from "./holders.ts";

@@ -19,17 +19,19 @@ import {
   withPendingApprovals,
 } from "@orgate/core/journal";
 import { type Entry, HALT, isSessionStream, type Json, type SessionId, type StreamId, toCanonicalJson } from "@orgate/core/vocab";
+import { sha256 } from "../../../node/crypto.ts";
 import { decodeEvents } from "../side-table.ts";
 
-/** By table, the key of a row and what it holds. */
+/** By table, the key of a row and the hash of what it holds: a long journal has many rows, and their texts need not be kept. */
 type Rows = Map<string, string>;
+const toHashed = (value: unknown): string => sha256(toCanonicalJson(value as Json));
 
 /** `row KEY of table NAME`, sorted. */
 export function findWrongTables(db: DatabaseSync, records: Records): readonly string[] {
   const made: Rows = new Map();
   const found = rowsIn(db);
   const erased = new Set<string>();
-  const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), toCanonicalJson(value as Json));
+  const put = (table: string, key: string, value: unknown): void => void made.set(nameOf(table, key), toHashed(value));
   for (const stream of records.streams()) {
     const { entries, isWhole, last } = readStream(records, stream, found.ends.get(stream) ?? 0);
     if (last !== null) put("streams", stream, last);
@@ -106,7 +108,7 @@ function rowsIn(db: DatabaseSync): Found {
   const externals = new Map<string, string>();
   const ends = new Map<string, number>();
   const listedUpTo = new Map<string, number>();
-  const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), toCanonicalJson(value as Json));
+  const put = (table: string, key: string, value: unknown): void => void rows.set(nameOf(table, key), toHashed(value));
   const all = (sql: string) => db.prepare(sql).all();
   for (const r of all("SELECT stream, seq, hash FROM streams WHERE seq > 0")) {
     put("streams", String(r.stream), { seq: Number(r.seq), hash: String(r.hash) });
