@@ -1,57 +1,61 @@
 /** The lines of an export, and what writing and reading them share. `docs/journal-format.md` has the table. */
 import * as z from "zod";
-import { KEYS, type KeyId, type SystemEvent, toCanonicalJson, type WriterId } from "../../vocab/index.ts";
+import { KEYS, type KeyId, lazily, type SystemEvent, toCanonicalJson, type WriterId } from "../../vocab/index.ts";
 import { checkPayload, decodePayload, FORMAT, type StoredEntry, type StoredSeal } from "../codec.ts";
 import type { Records } from "../port.ts";
 import { isHolder } from "./keys.ts";
 import type { Head } from "./seal.ts";
 
-const Text = z.string();
-const Count = z.number().int().nonnegative();
-export const Header = z.strictObject({
-  kind: z.literal("header"),
-  format: z.literal(FORMAT),
-  what: z.enum(["journal", "session"]),
-  stream: Text.nullable(),
-  /** For people: the verifier brings its own. */
-  root: Text,
-  /** Of a whole journal; a session's export has not what would prove it. */
-  head: Text.nullable(),
-  /** The certificates and rotations that the seals need. They prove themselves. */
-  keys: z.array(z.strictObject({ kind: Text, payload: Text })),
+/** Built when a file is first read: most processes never do. */
+export const exportLineSchema = lazily(() => {
+  const Text = z.string();
+  const Count = z.number().int().nonnegative();
+  const Header = z.strictObject({
+    kind: z.literal("header"),
+    format: z.literal(FORMAT),
+    what: z.enum(["journal", "session"]),
+    stream: Text.nullable(),
+    /** For people: the verifier brings its own. */
+    root: Text,
+    /** Of a whole journal; a session's export has not what would prove it. */
+    head: Text.nullable(),
+    /** The certificates and rotations that the seals need. They prove themselves. */
+    keys: z.array(z.strictObject({ kind: Text, payload: Text })),
+  });
+  const SealLine = z.strictObject({
+    kind: z.literal("seal"),
+    writer: Text,
+    number: Count,
+    at: Count,
+    previous: Text,
+    key: Text,
+    recovered: z.boolean(),
+    wrote: Text,
+    seen: Text,
+    hash: Text,
+    signature: Text,
+  });
+  const Link = z.strictObject({ at: Count, event: Text, payloadHash: Text });
+  const Proof = z.strictObject({ writer: Text, number: Count, links: z.array(Link) });
+  const EntryLine = z.strictObject({
+    kind: z.literal("entry"),
+    stream: Text,
+    seq: Count,
+    at: Count,
+    event: Text,
+    previous: Text,
+    payloadHash: Text,
+    entryHash: Text,
+    salt: Text.nullable(),
+    payload: Text.nullable(),
+    proof: Proof.nullable(),
+  });
+  const BlobLine = z.strictObject({ kind: z.literal("blob"), address: Text, text: Text });
+  const EndLine = z.strictObject({ kind: z.literal("end"), seals: Count, entries: Count, blobs: Count });
+  return z.discriminatedUnion("kind", [Header, SealLine, EntryLine, BlobLine, EndLine]);
 });
-const SealLine = z.strictObject({
-  kind: z.literal("seal"),
-  writer: Text,
-  number: Count,
-  at: Count,
-  previous: Text,
-  key: Text,
-  recovered: z.boolean(),
-  wrote: Text,
-  seen: Text,
-  hash: Text,
-  signature: Text,
-});
-const Link = z.strictObject({ at: Count, event: Text, payloadHash: Text });
-const Proof = z.strictObject({ writer: Text, number: Count, links: z.array(Link) });
-const EntryLine = z.strictObject({
-  kind: z.literal("entry"),
-  stream: Text,
-  seq: Count,
-  at: Count,
-  event: Text,
-  previous: Text,
-  payloadHash: Text,
-  entryHash: Text,
-  salt: Text.nullable(),
-  payload: Text.nullable(),
-  proof: Proof.nullable(),
-});
-const BlobLine = z.strictObject({ kind: z.literal("blob"), address: Text, text: Text });
-const EndLine = z.strictObject({ kind: z.literal("end"), seals: Count, entries: Count, blobs: Count });
-export const ExportLine = z.discriminatedUnion("kind", [Header, SealLine, EntryLine, BlobLine, EndLine]);
-export type ExportLine = z.infer<typeof ExportLine>;
+export type ExportLine = z.infer<ReturnType<typeof exportLineSchema>>;
+export type ExportHeader = Extract<ExportLine, { kind: "header" }>;
 
 export const exportLine = (line: Readonly<Record<string, unknown>>): string => `${toCanonicalJson(line)}\n`;
 

@@ -1,5 +1,4 @@
 /** An export read back and checked, with the file and the root's public key alone (J-13). */
-import type * as z from "zod";
 import {
   type Digest,
   ERASURES,
@@ -28,8 +27,9 @@ import {
 } from "./checks.ts";
 import {
   createBlobCounter,
-  ExportLine,
-  type Header,
+  type ExportHeader,
+  type ExportLine,
+  exportLineSchema,
   type KeyEntry,
   keyEntries,
   type LinkedProof,
@@ -90,7 +90,7 @@ export function readExport(text: string | Iterable<string>, root: string, ports:
 type ReadEntry = Readonly<{ line: number; entry: StoredEntry; proof: LinkedProof | null }>;
 type ReadSeal = Readonly<{ line: number; seal: StoredSeal }>;
 type File = {
-  header: z.infer<typeof Header> | null;
+  header: ExportHeader | null;
   seals: ReadSeal[];
   entries: ReadEntry[];
   blobs: Map<string, { line: number; text: string }>;
@@ -127,7 +127,7 @@ function readLine(text: string): ExportLine | string {
   const json = readJson(text);
   if (json.kind === "not-json") return json.detail;
   if (toCanonicalJson(json.value) !== text) return "the line is not canonical JSON";
-  const line = ExportLine.safeParse(json.value);
+  const line = exportLineSchema().safeParse(json.value);
   return line.success ? line.data : `the line is malformed: ${line.error.issues[0]?.path.join(".") || "kind"}`;
 }
 
