@@ -1,8 +1,9 @@
 // docs/journal-format.md is enough to write a verifier from, so its example is computed again from what the page itself says.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { SESSION } from "./fixtures/samples.ts";
 import { proofPorts } from "./fixtures/sealed.ts";
-import { headText, readExport, verify } from "./index.ts";
+import { EVENT_KINDS, headText, isAlwaysSealed, readExport, verify } from "./index.ts";
 
 const page = readFileSync(new URL("../../../../docs/journal-format.md", import.meta.url), "utf8");
 const example = page.slice(page.indexOf("## An example"));
@@ -31,4 +32,11 @@ test("J-14 the file of the format page's example verifies with the page's root k
   for (const { says, value } of blocks) expect(file, says).toContain(value);
   const { head } = verify({ records: read.records, root: rootKey, ports: proofPorts, head: null, progress: () => {}, torn: null });
   expect(example).toContain(`The head of this journal is \`${headText(head)}\``);
+});
+
+test("J-31 the kinds that the page says are sealed as they are written are those that the code seals so", () => {
+  const sentence = /or when it has an entry of one of these kinds: (.*?), or an `act\.ended`/.exec(page)?.[1] ?? "";
+  const named = [...sentence.matchAll(/`([^`]+)`/g)].map((m) => m[1]);
+  const inSessions = EVENT_KINDS.filter((kind) => isAlwaysSealed(SESSION, kind));
+  expect(named.toSorted()).toEqual([...inSessions].sort());
 });

@@ -76,6 +76,7 @@ export function journalHandlers({ runtime, views, lanes }: OperationContext): Re
         mediaType: "application/x-ndjson",
         async write(sink, left) {
           try {
+            await store.seal().catch(() => {}); // what cannot be sealed is exported as it is, and counted as unsealed by whoever reads it
             for await (const piece of exportInWorker(directory, query.session ?? null, left)) await sink.write(piece);
           } catch (error) {
             if (!left.aborted) throw error;
