@@ -17,7 +17,18 @@ import {
   seenName,
   type Trust,
 } from "@orgate/core/journal";
-import { type Digest, digest, FaultError, type Hash, seq, type WriterId, writerId, ZERO } from "@orgate/core/vocab";
+import {
+  type Digest,
+  digest,
+  FaultError,
+  type Hash,
+  type Seq,
+  type StreamId,
+  seq,
+  type WriterId,
+  writerId,
+  ZERO,
+} from "@orgate/core/vocab";
 import type { JournalRows } from "../rows.ts";
 import type { Alarms } from "./alarms.ts";
 import { toSeal } from "./seal-row.ts";
@@ -90,6 +101,9 @@ export function openBonds(needs: Needs): Bonds {
 }
 export const GONE = "it is missing: it was there before, while this process ran";
 
+const APPEND_END_SQL = `SELECT a.hash, a.first + a.count - 1 AS last FROM streams AS s JOIN places AS p ON p.stream = s.no JOIN appends AS a ON a.id = p.id
+  WHERE s.stream = ? AND p.first <= ? ORDER BY p.first DESC LIMIT 1`;
+
 type Sighting = SeenPlace & Readonly<{ by: string }>;
 
 /** Limit of the check of each writer's own entries when a journal is opened: the last seals, and no more streams than that. */
@@ -121,6 +135,12 @@ function checkBonds(needs: Needs): void {
 /** Down the chain from a writer's last seal, which is genuine; `newest` collects what they say of others. */
 function checkNewest(needs: Needs, last: StoredSeal, newest: Map<string, Sighting>): void {
   const { db, rows, alarms, hash } = needs;
+  const ends = db.prepare(APPEND_END_SQL);
+  /** A seal names the end of an append: its row has the hash, and its body is not read. */
+  const hashAt = (stream: StreamId, at: Seq): Digest | null => {
+    const row = ends.get(stream, at);
+    return row !== undefined && Number(row.last) === at ? digest(String(row.hash)) : rows.hashAt(stream, at);
+  };
   let due = last.hash;
   let isAllNamed = false;
   let left = STREAMS_BACK; // a seal may cover thousands of streams
@@ -136,7 +156,7 @@ function checkNewest(needs: Needs, last: StoredSeal, newest: Map<string, Sightin
     isAllNamed ||= c.number % FULL_EVERY === 0;
     for (const { stream, seq: at, hash: sealed } of left === 0 ? [] : (parseMarks(c.wrote) ?? []).slice(0, left)) {
       left -= 1;
-      const found = rows.hashAt(stream, at);
+      const found = hashAt(stream, at);
       if (found === sealed) continue;
       const one: SeenPlace = { kind: "stream", name: stream, number: at, hash: sealed };
       const why = `${found === null ? "it is missing" : "it is another"}: ${by}`;
@@ -162,7 +182,9 @@ function sealReader(db: DatabaseSync) {
       for (let row = nextWriter.get(""); row !== undefined; row = nextWriter.get(String(row.writer))) yield writerId(String(row.writer));
     },
     lastSeal: (writer: WriterId): StoredSeal | null => read(last.get(writer)),
-    sealsBefore: (writer: WriterId, number: number): Iterable<StoredSeal> => before.all(writer, number).map(toSeal),
+    *sealsBefore(writer: WriterId, number: number): Generator<StoredSeal> {
+      for (const row of before.iterate(writer, number)) yield toSeal(row);
+    },
     sealAt: (writer: WriterId, number: number): StoredSeal | null => read(at.get(writer, number)),
   };
 }
