@@ -21,7 +21,7 @@ export const SESSIONS: readonly WatchCase[] = [
       const at = await page.evaluate<number>("Number(new URL(location.href).searchParams.get('at'))");
       await page.getByText(`State at ${at}`, { exact: true }).waitFor();
       await page.keyboard.press("e");
-      await page.getByText("Sealed in").waitFor();
+      await page.getByText("Sealed by").waitFor();
       const hash = await page
         .locator("dd code")
         .filter({ hasText: /^[0-9a-f]{64}$/ })
