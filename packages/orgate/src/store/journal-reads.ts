@@ -48,7 +48,11 @@ export function journalReads(reader: SqliteReader): JournalReads {
     known: async (page) => reader.known.page(page),
     deadLetters: async (page) => reader.deadLetters.page(page),
     streams: async (prefix) => reader.streams(prefix),
-    tail: async (after, most) => reader.tail(after, most),
+    async tail(after, most) {
+      const found = reader.tail(after, most);
+      if (found.length === most) await yieldToEventLoop(); // whoever reads on in a long journal does not keep others waiting
+      return found;
+    },
     position: async () => reader.position(),
   };
 }

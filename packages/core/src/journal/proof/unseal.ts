@@ -50,13 +50,18 @@ export type ReadOne = Readonly<{ kind: "entry"; entry: Entry } | { kind: "erased
 
 /**
  * The entries of one append, each by itself. `stored` is what its body says, chained to the append before (`readBody`). One hash covers them all: where it
- * does not match their headers, none of them counts. A payload that was changed is bad by itself.
+ * does not match their headers, none of them counts. A payload that was changed is bad by itself. Of a long append, `part` alone is decoded.
  */
-export function unsealAppend(append: StoredAppend, stored: readonly StoredEntry[], ports: UnsealPorts): readonly ReadOne[] {
+export function unsealAppend(
+  append: StoredAppend,
+  stored: readonly StoredEntry[],
+  ports: UnsealPorts,
+  part: Readonly<{ from: number; to: number }> = { from: 0, to: append.count },
+): readonly ReadOne[] {
   const last = stored.at(-1);
   const isWhole = last !== undefined && stored.length === append.count && entryHash(last, ports.hash) === append.hash;
-  return Array.from({ length: append.count }, (_, i): ReadOne => {
-    const e = stored[i];
+  return Array.from({ length: Math.max(0, Math.min(append.count, part.to) - part.from) }, (_, i): ReadOne => {
+    const e = stored[part.from + i];
     if (e === undefined) return { kind: "bad", detail: "it is missing" };
     if (!isWhole) return { kind: "bad", detail: WRONG_APPEND };
     if (e.payload === null || e.salt === null) return { kind: "erased" };

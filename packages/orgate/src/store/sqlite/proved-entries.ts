@@ -61,7 +61,7 @@ export class ProvedEntries {
     }
     try {
       const { entries, last } = this.#unseal(name, { appends, after, limit, previous: previous ?? ("none" as Digest) });
-      const isEnd = appends.length < limit && last === appends.at(-1);
+      const isEnd = last === appends.at(-1) && (last === undefined || last.first + last.count - 1 - after < limit);
       // the index says how far the stream went at the least: what is missing at its end is named, never taken for its end
       const reached = last === undefined ? after : last.first + last.count - 1;
       if (isEnd && indexed !== null && reached < indexed.seq)
@@ -87,7 +87,7 @@ export class ProvedEntries {
       if (append.first !== due) throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(due), detail: "it is missing" });
       const skipped = Math.max(0, after + 1 - append.first);
       const stored = this.#rows.entriesOf(append, last?.hash ?? previous);
-      const read = unsealAppend(append, stored, this.#rows.unsealing).slice(skipped, skipped + limit - entries.length);
+      const read = unsealAppend(append, stored, this.#rows.unsealing, { from: skipped, to: skipped + limit - entries.length });
       const bad = findBad(read);
       if (bad !== null)
         throw new FaultError({ kind: "entry-bad", stream: name, seq: seq(append.first + skipped + bad.index), detail: bad.detail });

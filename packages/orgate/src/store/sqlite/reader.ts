@@ -188,8 +188,9 @@ function unsealedReader(db: DatabaseSync, rows: JournalRows): Pick<SqliteReader,
           found.push(
             ...more.flatMap(({ append, name }) => (append.writer === writer && append.id > Number(from) && name !== null ? [append] : [])),
           );
-          if (more.length < CHUNK) break;
-          at = (more.at(-1)?.append.id ?? 0) + 1;
+          const end = more.at(-1)?.append;
+          if (end === undefined || end.id + end.count - at < CHUNK) break;
+          at = end.id + end.count;
         }
         return found;
       }),

@@ -117,17 +117,23 @@ export class JournalRows {
     });
   }
 
-  /** From the append that holds entry `from` on, in order. */
+  /** From the append that holds entry `from` on, in order, as many as `most` entries need: of a long append there may be one. */
   appendsFrom(stream: StreamId, from: Seq, most: number): AppendRow[] {
     return this.snapshot(() => {
       const no = this.#numberOf(stream);
       if (no === null) return [];
       const tail = this.#tail.idsOf(no);
       // node:sqlite types rows as objects; `setReturnArrays` above makes them arrays
-      const rows = this.#sql.appendsFrom.all(no, no, from, most) as unknown as SQLOutputValue[][];
-      const found = rows.map((row) => toAppend(stream, row)).filter((a) => a.first + a.count > from);
+      const rows = this.#sql.appendsFrom.iterate(no, no, from, most) as unknown as Iterable<SQLOutputValue[]>;
+      const found: AppendRow[] = [];
+      const isEnough = (): boolean => endOf(found.at(-1), from) - from >= most;
+      for (const row of rows) {
+        const append = toAppend(stream, row);
+        if (append.first + append.count > from) found.push(append);
+        if (isEnough()) break;
+      }
       for (const id of tail) {
-        if (found.length >= most) break;
+        if (isEnough()) break;
         const row = this.#sql.append.get(id) as unknown as SQLOutputValue[] | undefined;
         const append = row === undefined ? null : toAppend(stream, row);
         if (append !== null && append.first + append.count > from && !found.some((a) => a.id === append.id)) found.push(append);
@@ -158,13 +164,16 @@ export class JournalRows {
     return this.appendsBefore(stream, Number.MAX_SAFE_INTEGER, 1)[0] ?? null;
   }
 
-  /** In the order of the journal, from the one that holds this position on; `null` for a stream without a name. */
+  /** In the order of the journal, from the one that holds this position on, as many as `most` entries need; `null` for a stream without a name. */
   written(from: number, most: number): readonly Readonly<{ append: AppendRow; name: StreamId | null }>[] {
-    const rows = this.#sql.written.all(from, most) as unknown as SQLOutputValue[][];
-    return rows.map((row) => {
+    const found: { append: AppendRow; name: StreamId | null }[] = [];
+    for (const row of this.#sql.written.iterate(from, most) as unknown as Iterable<SQLOutputValue[]>) {
       const name = row[8] === null ? null : streamId(String(row[8]));
-      return { append: toAppend(name ?? streamId("unnamed"), row), name };
-    });
+      const append = toAppend(name ?? streamId("unnamed"), row);
+      found.push({ append, name });
+      if (append.id + append.count - from >= most) break;
+    }
+    return found;
   }
 
   /** What the first entry of an append must be chained to; null where that is missing. */
@@ -256,6 +265,7 @@ export class JournalRows {
   *#entries(name: StreamId): Iterable<StoredEntry> {
     let previous: Digest = ZERO;
     for (let from = seq(1); ; ) {
+      const began = from;
       const chunk = this.appendsFrom(name, from, CHUNK);
       for (const append of chunk) {
         const entries = this.entriesOf(append, previous);
@@ -263,7 +273,7 @@ export class JournalRows {
         previous = append.hash;
         from = seq(append.first + Math.max(1, append.count));
       }
-      if (chunk.length < CHUNK) return;
+      if (from - began < CHUNK) return;
     }
   }
 
@@ -285,6 +295,9 @@ export class JournalRows {
     }
   }
 }
+
+/** The place after an append; without one, `from`. */
+const endOf = (append: AppendRow | undefined, from: number): number => (append === undefined ? from : append.first + append.count);
 
 /** Numbers of streams never change; a few are asked for again and again. */
 const MOST_NUMBERS = 50_000;

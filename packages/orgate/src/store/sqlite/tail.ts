@@ -10,6 +10,8 @@ import type { Seals } from "./proof/seals.ts";
 import { type AppendRow, CHUNK, type JournalRows } from "./rows.ts";
 
 type Needs = Readonly<{ rows: JournalRows; seals: Seals; raiseIfAltered: ReturnType<typeof alteredEntries> }>;
+/** Positions after `after`, up to `last`. */
+type Wanted = Readonly<{ after: Position; last: Position }>;
 type Written = Readonly<{ append: AppendRow; name: StreamId | null; previous: Digest | null }>;
 
 /** In the order in which it became durable, fewer than asked for when there is much. */
@@ -33,17 +35,20 @@ export function tailReader({ rows, seals, raiseIfAltered }: Needs): (after: Posi
     }
   }
 
-  function toEntries({ append, name, previous }: Written, chained: Map<StreamId, Digest>): readonly WrittenEntry[] {
+  function toEntries({ append, name, previous }: Written, wanted: Wanted, chained: Map<StreamId, Digest>): readonly WrittenEntry[] {
     const { stream, first, id } = append;
     const stored = rows.entriesOf(append, previous);
-    const read = previous === null || name === null ? null : unsealAppend(append, stored, rows.unsealing);
+    const from = Math.max(0, wanted.after + 1 - id);
+    const to = Math.min(append.count, wanted.last + 1 - id);
+    const read = previous === null || name === null ? null : unsealAppend(append, stored, rows.unsealing, { from, to });
     const isBad = read === null || read.some(({ kind }) => kind === "bad");
     const why = isBad || chained.get(stream) === append.hash ? null : rows.snapshot(() => whyNot(append));
     if (isBad || why !== null || previous === null) chained.delete(stream);
     else chained.set(stream, previous);
-    return Array.from({ length: append.count }, (_, i): WrittenEntry => {
+    return Array.from({ length: Math.max(0, to - from) }, (_, n): WrittenEntry => {
+      const i = from + n;
       const place = { position: id + i, stream, seq: seq(first + i), at: stored[i]?.at ?? millis(0) };
-      const one = read?.[i] ?? {
+      const one = read?.[n] ?? {
         kind: "bad" as const,
         detail: name === null ? "nobody knows its stream" : "the entry before it is missing",
       };
@@ -59,10 +64,10 @@ export function tailReader({ rows, seals, raiseIfAltered }: Needs): (after: Posi
     );
     raiseGaps(after, written);
     const chained = new Map<StreamId, Digest>(); // what a proved append of each stream is chained to
-    const entries = written.toReversed().flatMap((one) => toEntries(one, chained).toReversed());
-    return entries
-      .reverse()
-      .filter(({ position }) => position > after)
-      .slice(0, limit);
+    const wanted = { after, last: after + limit };
+    return written
+      .toReversed()
+      .flatMap((one) => toEntries(one, wanted, chained).toReversed())
+      .reverse();
   };
 }
