@@ -38,6 +38,7 @@ import {
   toolFacts,
   UNTRUSTED,
 } from "../vocab/index.ts";
+import type { RecordDefinition } from "./records/tool-records.ts";
 import { jsonErrorText, toJson } from "./schemas/plain-json.ts";
 import {
   invalidValue,
@@ -91,6 +92,8 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   learns?: readonly LearnRule[];
   /** Names of the things in its output, for tools that take their ids. */
   names?: NameRule;
+  /** What its output says about things (an order's status, whose it is), for policies about later calls. Only a trusted output makes records. */
+  records?: readonly RecordDefinition[];
   markup?: Tool["markup"];
   /** It changes a file: it shows what was there and what is with `context.evidence({ edit })`, and surfaces show a diff. */
   edits?: boolean;
@@ -99,7 +102,7 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
 }>;
 
 const FIELDS =
-  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names markup edits run reconcile".split(
+  "name version description input output repeat effects labels riskTier humanApproval resource resourceTypes endsTurn timeoutMs maxCents recover breaker server targets outgoing learns names records markup edits run reconcile".split(
     " ",
   );
 const REPEATS: readonly Repeat[] = ["read", "idempotent", "reconcile", "once"];

@@ -40,6 +40,7 @@ export type AiToolSettings = Readonly<
       | "outgoing"
       | "learns"
       | "names"
+      | "records"
       | "markup"
     >
   > & {

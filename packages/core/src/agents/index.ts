@@ -35,6 +35,9 @@ export { type AiTool, type AiToolSettings, fromAiTool } from "./from-ai-tool.ts"
 export { checkModelName, DEFAULT_MODEL, isModelName, NO_MODEL_NAMED } from "./model-name.ts";
 export { PRICE_TABLE, type TablePrice, tablePrice } from "./price-table.ts";
 export type { ProjectText } from "./project-text.ts";
+export { recordDefinitionSchema } from "./records/record-schema.ts";
+export { SET_NAME } from "./records/thing-name.ts";
+export type { RecordDefinition, RecordFieldDefinition } from "./records/tool-records.ts";
 export { type FromJsonSchema, fromJsonSchema } from "./schemas/json-schema.ts";
 export type { Schema } from "./schemas/schemas.ts";
 export type { StandardSchema } from "./schemas/standard-schema.ts";
@@ -59,4 +62,3 @@ export {
 export type { SkillPrompter } from "./skills/skill-loader.ts";
 export { LOAD_SKILL } from "./skills/skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skills/skill-text.ts";
-export { SET_NAME } from "./tool-targets.ts";

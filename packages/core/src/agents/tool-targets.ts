@@ -9,6 +9,8 @@ import {
   type TargetKind,
   type Tool,
 } from "../vocab/index.ts";
+import { readThingName } from "./records/thing-name.ts";
+import { type RecordDefinition, readRecords } from "./records/tool-records.ts";
 
 export type TargetDefinition = Readonly<{ kind: TargetKind; known?: readonly string[]; of?: string }>;
 export type TargetsDefinition = Readonly<{
@@ -16,10 +18,11 @@ export type TargetsDefinition = Readonly<{
   outgoing?: readonly string[];
   learns?: readonly LearnRule[];
   names?: NameRule;
+  records?: readonly RecordDefinition[];
   markup?: Tool["markup"];
   edits?: boolean;
 }>;
-type Aims = Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits">;
+type Aims = Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "records" | "markup" | "edits">;
 type Refuse = (detail: string) => FaultError;
 
 /** Where a value of each kind is looked for unless the tool names other sets. */
@@ -30,7 +33,8 @@ const USUAL: Readonly<Record<TargetKind, readonly string[]>> = {
   account: ["payees"],
   id: [],
 };
-export const SET_NAME = /^[a-z][a-z0-9_-]{0,63}$/;
+/** Kinds whose values can be keys of things. */
+const STANDS_FOR: readonly TargetKind[] = ["id", "account", "recipient"];
 
 export function readTargets(given: TargetsDefinition, schema: JsonObject, refuse: Refuse): Aims {
   const properties = schema["properties"];
@@ -47,7 +51,7 @@ export function readTargets(given: TargetsDefinition, schema: JsonObject, refuse
   if (twice !== undefined) throw refuse(`\`${twice}\` is a target or text that leaves, not both`);
   const learns = (given.learns ?? []).map(({ set, from }) => {
     if (!targets.some(([arg]) => arg === from)) throw refuse(`\`learns\` takes from \`${String(from)}\`, which is no target of it`);
-    return Object.freeze({ set: setName(set, "learns", refuse), from });
+    return Object.freeze({ set: readThingName(set, "learns", refuse), from });
   });
   const markup = given.markup ?? "clean";
   if (markup !== "clean" && markup !== "keep") throw refuse("`markup` must be clean or keep");
@@ -58,6 +62,7 @@ export function readTargets(given: TargetsDefinition, schema: JsonObject, refuse
     outgoing: Object.freeze([...new Set(outgoing)].sort()),
     learns: Object.freeze(learns),
     names: given.names === undefined ? null : namesOf(given.names, refuse),
+    records: readRecords(given.records, schema, refuse),
     markup,
     edits,
   };
@@ -66,18 +71,13 @@ export function readTargets(given: TargetsDefinition, schema: JsonObject, refuse
 function targetOf(arg: string, given: TargetKind | TargetDefinition, refuse: Refuse): Target {
   const { kind, known, of } = typeof given === "string" ? { kind: given, known: undefined, of: undefined } : given;
   if (!TARGET_KINDS.includes(kind)) throw refuse(`\`targets.${arg}\` must be one of ${TARGET_KINDS.join(", ")}`);
-  if (of !== undefined && kind !== "id") throw refuse(`\`targets.${arg}\`: only an id stands for a thing that has a name`);
-  const sets = (known ?? USUAL[kind]).map((set) => setName(set, `targets.${arg}`, refuse));
-  return Object.freeze({ kind, known: Object.freeze(sets), of: of === undefined ? null : setName(of, `targets.${arg}`, refuse) });
-}
-
-function setName(given: unknown, field: string, refuse: Refuse): string {
-  if (typeof given !== "string" || !SET_NAME.test(given))
-    throw refuse(`\`${field}\`: \`${String(given)}\` is no name: use a-z, 0-9, _ and -, a letter first`);
-  return given;
+  if (of !== undefined && !STANDS_FOR.includes(kind))
+    throw refuse(`\`targets.${arg}\`: only an id, an account or a recipient stands for a thing that others name or record`);
+  const sets = (known ?? USUAL[kind]).map((set) => readThingName(set, `targets.${arg}`, refuse));
+  return Object.freeze({ kind, known: Object.freeze(sets), of: of === undefined ? null : readThingName(of, `targets.${arg}`, refuse) });
 }
 
 function namesOf({ of, from }: NameRule, refuse: Refuse): NameRule {
   if (typeof from !== "function") throw refuse("`names.from` must be a function of the output");
-  return Object.freeze({ of: setName(of, "names.of", refuse), from });
+  return Object.freeze({ of: readThingName(of, "names.of", refuse), from });
 }

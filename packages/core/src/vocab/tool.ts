@@ -1,6 +1,7 @@
 /** A tool as the loop knows it. `agents/define-tool.ts` makes one from what a user writes. */
 
 import type { CallKey, Digest, Epoch, Label, SessionId } from "./ids.ts";
+import type { RecordRule } from "./rules/records.ts";
 import type { BreakerSettings, ChooseRecovery, RecoveryPlan } from "./rules/recovery.ts";
 import type { Repeat } from "./rules/repeat.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
@@ -57,7 +58,7 @@ export type Target = Readonly<{
   kind: TargetKind;
   /** The trusted sets of the project in which a value may be known. */
   known: readonly string[];
-  /** For an id: the kind of thing it stands for, whose names other tools tell. Null: nobody does. */
+  /** The kind of thing it stands for: other tools tell its name, and make records of it. Null: nobody does. */
   of: string | null;
 }>;
 /** Key under which values are counted together over all tools: ids of one kind of thing, recipients, accounts. */
@@ -106,6 +107,8 @@ export type Tool = ToolSpec &
     outgoing: readonly string[];
     learns: readonly LearnRule[];
     names: NameRule | null;
+    /** What its output says about things; nothing of an output that is labelled `untrusted` becomes a record. */
+    records: readonly RecordRule[];
     /** `keep`: markup is what its output is about (a source file), so that hidden markup is not taken out of it; invisible characters always are. */
     markup: "clean" | "keep";
     /** It changes a file, and its evidence shows what was there and what is: surfaces show a diff. */
@@ -139,23 +142,25 @@ export function toolFacts(tool: Tool): JsonObject {
 }
 
 /** Only what is said: a tool that says nothing of it has the digest it had. */
-function aimsOf({ targets, outgoing, learns, names, markup, edits }: Tool): JsonObject {
+function aimsOf({ targets, outgoing, learns, names, records, markup, edits }: Tool): JsonObject {
   return {
     ...(Object.keys(targets).length === 0 ? {} : { targets }),
     ...(outgoing.length === 0 ? {} : { outgoing }),
     ...(learns.length === 0 ? {} : { learns }),
     ...(names === null ? {} : { names: names.of }),
+    ...(records.length === 0 ? {} : { records }),
     ...(markup === "clean" ? {} : { markup }),
     ...(edits ? { edits } : {}),
   };
 }
 
 /** Fields of a tool without targets. */
-export const NO_TARGETS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "markup" | "edits"> = Object.freeze({
+export const NO_TARGETS: Pick<Tool, "targets" | "outgoing" | "learns" | "names" | "records" | "markup" | "edits"> = Object.freeze({
   targets: {},
   outgoing: [],
   learns: [],
   names: null,
+  records: [],
   markup: "clean",
   edits: false,
 });

@@ -9,7 +9,16 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Digest, digestJson, type Hash, type Json, type JsonObject, lowerFirst, TARGET_KINDS } from "@orgate/core";
+import {
+  type Digest,
+  digestJson,
+  type Hash,
+  type Json,
+  type JsonObject,
+  lowerFirst,
+  recordDefinitionSchema,
+  TARGET_KINDS,
+} from "@orgate/core";
 import { errorMessage, isLoopback, lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Env } from "../node/env.ts";
@@ -39,6 +48,7 @@ const override = lazily(() =>
       .exactOptional(),
     outgoing: z.array(z.string()).exactOptional(),
     learns: z.array(z.strictObject({ set: z.string(), from: z.string() })).exactOptional(),
+    records: z.array(recordDefinitionSchema()).exactOptional(),
     markup: z.enum(["clean", "keep"]).exactOptional(),
   }),
 );

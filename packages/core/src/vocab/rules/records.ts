@@ -1,0 +1,36 @@
+/** Records: what a trusted tool's output says about things, by type and key, for policies about later calls. */
+
+/** How a field's value is read, and what policies see: text, Long, decimal, Boolean, Set of texts; `time` is a moment in ISO 8601 with its zone, seen as epoch seconds. */
+export const RECORD_FIELD_TYPES = ["string", "integer", "number", "boolean", "strings", "time"] as const;
+export type RecordFieldType = (typeof RECORD_FIELD_TYPES)[number];
+
+/** `optional`: a record without it, or with null, is one all the same. */
+export type RecordField = Readonly<{ path: string; type: RecordFieldType; optional: boolean }>;
+
+/** What a tool's output says about things of one type. Paths begin at one item. */
+export type RecordRule = Readonly<{
+  type: string;
+  /** Leads to the items; empty: the output is the one item. */
+  each: string;
+  /** The key of an item, by a path in it; or the argument by which the one item was asked for. */
+  key: Readonly<{ path: string }> | Readonly<{ arg: string }>;
+  fields: Readonly<Record<string, RecordField>>;
+  /** Whose it is: compared with the subject's id. */
+  owner: string | null;
+  /** Who can read it: this session, or every session of the project. */
+  set: "session" | "project";
+  /** Older than this it is absent. Null: it does not age. */
+  maxAgeSeconds: number | null;
+  /** The one item is whom the session serves from now on. */
+  establishes: "subject" | null;
+}>;
+
+/** Attributes that every record has beside its fields. */
+export const RECORD_ATTRIBUTES = ["id", "owner", "ageSeconds"] as const;
+
+/** A value of a field as it is journalled: text, number, flag, texts; of a `time`, epoch seconds. */
+export type RecordValue = string | number | boolean | readonly string[];
+export type ThingRecord = Readonly<{ key: string; owner: string | null; fields: Readonly<Record<string, RecordValue>> }>;
+
+/** An item that made no record, and why. `key` is null where the key itself could not be read. */
+export type SkippedRecord = Readonly<{ key: string | null; field: string; why: "missing" | "mistyped" | "duplicate" | "oversized" }>;
