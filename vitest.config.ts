@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { tagsOfNeeds } from "./scripts/machine.ts";
+import { postgresTag, tagsOfNeeds } from "./scripts/machine.ts";
 
 export default defineConfig({
   test: {
@@ -26,7 +26,7 @@ export default defineConfig({
       },
     ],
     // What a test needs beyond npm is its tag: not run where it is missing, and said in the closing lines.
-    tags: [...tagsOfNeeds()],
+    tags: [...tagsOfNeeds(), postgresTag()],
     reporters: ["default", "./scripts/closing-line.ts"],
     // Tests start hundreds of processes from source: Node keeps what it has stripped and compiled, by the text of each file.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), `orgate-compile-cache-${process.getuid?.() ?? 0}`) },

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkBiome, checkPeerTypes, checkTypes } from "./check-tools.ts";
+import { checkBiome, checkOutsideTypes, checkTypes } from "./check-tools.ts";
 import { temporaryTree } from "./fixtures/temporary-tree.ts";
 
 const ours = (file: string) => readFileSync(join(import.meta.dirname, "..", file), "utf8");
@@ -65,7 +65,7 @@ test("R-6 checking writes nothing", () => {
   expect(readFileSync(join(root, "packages/core/src/a.ts"), "utf8")).toBe("export const a  =  1;\n");
 });
 
-test("the comparison with peers is type-checked; only a file whose peer is not installed is left out", () => {
+test("a folder outside the workspaces is type-checked; only a file whose import is not installed is left out", () => {
   const tree = (orgate: string) =>
     realpathSync(
       temporaryTree({
@@ -75,7 +75,11 @@ test("the comparison with peers is type-checked; only a file whose peer is not i
         "bench/peers/src/peer.ts": 'import { agent } from "a-peer";\n\nexport const run = (args) => agent(args);\n',
       }),
     );
-  expect(checkPeerTypes(tree("export const port: string = `knowledge`;\n"))).toEqual([]);
-  expect(checkPeerTypes(tree("\nexport const port: string = 1;\n"))).toMatchObject([{ file: "bench/peers/src/orgate.ts", line: 2 }]);
-  expect(checkPeerTypes(tree('export { a } from "./gone.ts";\n'))).toMatchObject([{ file: "bench/peers/src/orgate.ts", line: 1 }]);
+  expect(checkOutsideTypes(tree("export const port: string = `knowledge`;\n"), "bench/peers")).toEqual([]);
+  expect(checkOutsideTypes(tree("\nexport const port: string = 1;\n"), "bench/peers")).toMatchObject([
+    { file: "bench/peers/src/orgate.ts", line: 2 },
+  ]);
+  expect(checkOutsideTypes(tree('export { a } from "./gone.ts";\n'), "bench/peers")).toMatchObject([
+    { file: "bench/peers/src/orgate.ts", line: 1 },
+  ]);
 });

@@ -22,13 +22,14 @@ export function checkTypes(root: string, project: string): readonly Finding[] {
 }
 
 /**
- * The comparison with peers type-checks as far as it can without them: its peers are hundreds of megabytes that `npm ci` does not bring, so a
- * file that imports one which is not installed is left out. Ours are checked with the whole tree, by stricter rules.
+ * A folder outside the workspaces (the comparison with peers, the cluster's laboratory) type-checks as far as it can without what it installs: that is
+ * hundreds of megabytes that `npm ci` does not bring, so a file that imports a package which is not installed is left out. Files of ours outside the
+ * folder are checked with the whole tree, by stricter rules.
  */
-export function checkPeerTypes(root: string): readonly Finding[] {
-  const findings = checkTypes(root, "bench/peers");
+export function checkOutsideTypes(root: string, folder: string): readonly Finding[] {
+  const findings = checkTypes(root, folder);
   const waiting = new Set(findings.filter(({ message }) => /^TS2307: Cannot find module '[^.]/.test(message)).map(({ file }) => file));
-  return findings.filter(({ file }) => file.startsWith("bench/peers/") && !waiting.has(file));
+  return findings.filter(({ file }) => file.startsWith(`${folder}/`) && !waiting.has(file));
 }
 
 /** Lint and format, without writing. A warning is a finding like any other: nobody reads those that do not fail. */

@@ -5,7 +5,7 @@ import { checkLocks, checkLocksComplete, checkOneVersion, checkPins } from "./ch
 import { checkPageLengths, checkReadme, checkSpec } from "./check-pages.ts";
 import { checkRooms } from "./check-rooms.ts";
 import { checkText } from "./check-text.ts";
-import { checkBiome, checkPeerTypes, checkTypes } from "./check-tools.ts";
+import { checkBiome, checkOutsideTypes, checkTypes } from "./check-tools.ts";
 import type { Finding } from "./tree.ts";
 
 export type Check = readonly [name: string, find: () => readonly Finding[]];
@@ -17,7 +17,8 @@ export function checksOf(root: string): readonly Check[] {
     ["types of symbi alone", () => checkTypes(root, "packages/symbi")],
     ["types of the console", () => checkTypes(root, "packages/console")],
     ["types of the whole tree", () => checkTypes(root, ".")],
-    ["types of the comparison with peers", () => checkPeerTypes(root)],
+    ["types of the comparison with peers", () => checkOutsideTypes(root, "bench/peers")],
+    ["types of the cluster's laboratory", () => checkOutsideTypes(root, "e2e/cluster")],
     ["lint and format", () => checkBiome(root)],
     ["imports between rooms", () => checkRooms(root)],
     ["sizes, names, cycles and directions", () => checkHouse(root)],

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { closingLines } from "./closing-line.ts";
 import { temporaryTree } from "./fixtures/temporary-tree.ts";
-import { installPrograms, lacksOf, missingPrograms, NEED_NAMES, requiredNeeds } from "./machine.ts";
+import { installPrograms, lacksOf, missingPrograms, NEED_NAMES, postgresTag, requiredNeeds } from "./machine.ts";
 
 /** A folder that has just apt-get: everything else is missing on a machine with this path. */
 function pathWithApt(): string {
@@ -83,4 +83,9 @@ test("R-10 ORGATE_REQUIRE names needs, or all; a misspelt one is an error and re
   expect([...requiredNeeds("all")]).toEqual(NEED_NAMES);
   expect([...requiredNeeds("")]).toEqual([]);
   expect(() => requiredNeeds("sandbx")).toThrow("ORGATE_REQUIRE names `sandbx`, which is none of sandbox, curl");
+});
+
+test("R-10 tests of PostgreSQL are skipped, with the command that runs them, unless a server is named", () => {
+  expect(postgresTag(undefined)).toMatchObject({ skip: true, description: expect.stringContaining("npm run cluster:contracts") });
+  expect(postgresTag("postgres://127.0.0.1/orgate")).toEqual({ name: "postgres", description: "" });
 });

@@ -78,6 +78,16 @@ export function tagsOfNeeds(): readonly { name: Need; skip?: true; description: 
   }));
 }
 
+/** Tests with this tag use a PostgreSQL that somebody started and named; `npm run cluster:contracts` does both, so it is no program to install. */
+export function postgresTag(url = process.env.ORGATE_TEST_POSTGRES): Readonly<{ name: "postgres"; skip?: true; description: string }> {
+  if (url !== undefined) return { name: "postgres", description: "" };
+  return {
+    name: "postgres",
+    skip: true,
+    description: "no PostgreSQL is named in ORGATE_TEST_POSTGRES; `npm run cluster:contracts` starts one",
+  };
+}
+
 type Run = (program: string, args: readonly string[]) => Readonly<{ ok: boolean; said: string }>;
 const runProgram: Run = (program, args) => {
   const { status, stderr, error } = spawnSync(program, args, { stdio: ["ignore", "ignore", "pipe"], encoding: "utf8" });
