@@ -8,7 +8,6 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
-import { eachRow, type ListedApproval } from "@orgate/core/journal";
 import { errorMessage, eventsIn, type JournalEvent } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
@@ -85,7 +84,7 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
     async shown({ sees, may }) {
       const whole = may(act("observe", "project"));
       const isShown = ({ labels }: Sample): boolean => (labels.agent === undefined ? whole : sees(labels.agent));
-      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...(await readGauges({ runtime, gauges }, lag))];
+      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...readGauges({ runtime, gauges }, lag)];
       return all.map((metric) => ({ ...metric, samples: metric.samples.filter(isShown) })).filter(({ samples }) => samples.length > 0);
     },
     close() {
@@ -97,14 +96,14 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
 const METHODS = new Set(["GET", "POST"]);
 
 /** Values that are read when somebody asks. */
-async function readGauges(
+function readGauges(
   { runtime, gauges }: Pick<MetricsOptions, "runtime" | "gauges">,
   lag: ReturnType<typeof monitorEventLoopDelay>,
-): Promise<readonly Metric[]> {
+): readonly Metric[] {
   const questions = new Map<string, number>();
-  const read = (last: ListedApproval | null, most: number) => runtime.approvals.list({ after: last?.arrival ?? 0, most });
-  for await (const { agent } of eachRow(read)) questions.set(agent, (questions.get(agent) ?? 0) + 1);
-  const sessions = runtime.place.store.tally().map(({ agent, state, count }) => sample({ agent, state }, count));
+  const tallied = runtime.place.store.tally();
+  for (const { agent, openQuestions } of tallied) if (openQuestions > 0) questions.set(agent, (questions.get(agent) ?? 0) + openQuestions);
+  const sessions = tallied.map(({ agent, state, count }) => sample({ agent, state }, count));
   const memory = process.memoryUsage();
   const server: Readonly<Record<string, readonly [number, string]>> = {
     ...gauges(),

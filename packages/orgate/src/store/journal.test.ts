@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { entryHash, headText, parseHead, parseMarks, sealHash } from "@orgate/core/journal";
+import { entryHash, type Hold, headText, parseHead, parseMarks, sealHash } from "@orgate/core/journal";
 import {
   answered,
   asked,
@@ -26,6 +26,7 @@ import {
   millis,
   reconciledEvent,
   type Seq,
+  type SessionEvent,
   type SessionId,
   type StreamId,
   seq,
@@ -38,9 +39,9 @@ import { sha256 } from "../node/crypto.ts";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { editDatabase, editEntry, removeEntry } from "./fixtures/tamper.ts";
 import { openReadStore, type ReadStore, type Store } from "./journal.ts";
-import { QUESTIONS_SQL } from "./sqlite/approval-requests.ts";
 import { DEAD_LETTERS_SQL } from "./sqlite/dead-letters.ts";
-import { sessionsSql } from "./sqlite/reader.ts";
+import { QUESTIONS_SQL } from "./sqlite/lists/approval-requests.ts";
+import { sessionsSql } from "./sqlite/lists/sessions.ts";
 import { APPENDS_SQL, HELD_SQL, NEXT_STREAM_SQL, STREAMS_SQL } from "./sqlite/rows.ts";
 import { UNKNOWNS_SQL } from "./sqlite/unknowns.ts";
 
@@ -249,6 +250,39 @@ test("J-1 J-23 several appends of one session in one transaction leave its row a
   ]);
   expect(await store.journal.session(session)).toMatchObject({ state: "closed", seq: 4 });
   expect(store.wrongRows(2_000)).toEqual([]);
+});
+
+test("J-26 sessions, open requests and open unknowns are counted as they change; the counts are made again where the table is missing", async () => {
+  const directory = folder();
+  const store = open(directory);
+  const [one, two] = [sessionId("s_counted001"), sessionId("s_counted002")];
+  const holds = [await store.journal.take(one), await store.journal.take(two)] as const;
+  const append = (hold: Hold, after: number, ...events: SessionEvent[]) =>
+    store.journal.append({ stream: hold.session, after: seq(after), hold, consumes: [], unlessHalted: [], events: stamped(...events) });
+  await append(holds[0], 0, opened("echo"), turnStarted(1, "go"), asked("q1", "respond:1", 1), asked("q2", "respond:2", 1));
+  await append(holds[1], 0, opened("echo"), turnStarted(1, "go"), callDecided("1.0"), started("1.0"));
+  const waiting = { agent: "echo", state: "waiting", count: 1, openQuestions: 2, openUnknowns: 0 };
+  const running = { agent: "echo", state: "running", count: 1, openQuestions: 0, openUnknowns: 0 };
+  expect(store.tally()).toEqual([running, waiting]);
+  await append(holds[0], 4, answered("q1", "ana", ZERO));
+  await append(holds[1], 4, lost("1.0"));
+  const now = [
+    { ...running, openUnknowns: 1 },
+    { ...waiting, openQuestions: 1 },
+  ];
+  expect(store.tally()).toEqual(now);
+  await store.close();
+  edit(directory, (db) => db.exec("DROP TABLE session_counts"));
+  const second = open(directory);
+  expect(second.tally()).toEqual(now);
+  expect(second.alarms.acknowledge({ by: "ana", reason: "made again" })).toMatchObject([{ what: "table `session_counts`" }]);
+  await second.journal.append({ ...ERASING, events: [{ at: millis(3_000), event: erasureOf(two) }] });
+  await second.erase(two, seq(2), seq(2));
+  expect(second.tally()).toEqual([
+    { ...running, state: "closed" },
+    { ...waiting, openQuestions: 1 },
+  ]);
+  expect(second.wrongRows(3_000)).toEqual([]);
 });
 
 test("J-24 a short page of the list is its last: a row that is not shown, because an operator has acknowledged it, takes no place on a page", async () => {

@@ -31,13 +31,14 @@ import { takeSlot } from "./process-lock.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/disk/files.ts";
+import { findWrongSessionCounts, type Tally } from "./sqlite/lists/sessions.ts";
 import { findWrongPlaces } from "./sqlite/places.ts";
 import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, openBonds } from "./sqlite/proof/bonds.ts";
 import { findMisattributed, findWrongTables } from "./sqlite/proof/compare.ts";
 import { appendMacs, findForgedRows, findWrongWriters, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
-import { openReader, type SqliteReader, type Tally } from "./sqlite/reader.ts";
+import { openReader, type SqliteReader } from "./sqlite/reader.ts";
 import { type HoldRow, JournalRows, type StoredPlace } from "./sqlite/rows.ts";
 import { databasePaths, findStrangeSchema, openDatabase, withWriteFaults } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
@@ -89,7 +90,7 @@ export type Store = Omit<ReadStore, "journal"> &
     /** Open unknowns of all sessions. */
     unknowns(page: UnknownPage): readonly ListedUnknown[];
     unknownsOf(session: SessionId): OpenUnknowns;
-    /** How many sessions each agent has in each state. */
+    /** How many sessions each agent has in each state, and what is open in them. */
     tally(): readonly Tally[];
     /** One entry as it is stored, with its seal. */
     stored(stream: StreamId, place: Seq): StoredPlace | null;
@@ -285,6 +286,7 @@ function wrongRows(db: DatabaseSync, { records }: SqliteReader, { now, macOf }: 
   try {
     return [
       ...findWrongTables(db, records),
+      ...findWrongSessionCounts(db),
       ...findWrongPlaces(db),
       ...findMisattributed(db, records),
       ...findWrongWriters(db),

@@ -42,6 +42,7 @@ import { sha256 } from "../node/crypto.ts";
 import type { RowsBeside, SealedAppend } from "./sqlite/append-writer.ts";
 import type { NewBlob } from "./sqlite/blobs.ts";
 import { collectClaims } from "./sqlite/claims.ts";
+import { isListChange } from "./sqlite/lists/sessions.ts";
 import { type ApprovalMacs, NO_QUESTION_ROWS, questionMacs } from "./sqlite/proof/approval-proof.ts";
 import { GONE } from "./sqlite/proof/bonds.ts";
 import { appendMacs } from "./sqlite/proof/seals.ts";
@@ -250,9 +251,11 @@ export class Sealer {
     const questions = foldPendingApprovals(before.questions, line.session, line.agent, sealed);
     const unknowns = foldUnknowns(before.unknowns, line.session, sealed, () => this.#reader.newestFirst(stream));
     const summary = withPendingApprovals(line, questions.size);
-    const isListed = before.summary === null || before.summary.state !== summary.state || before.summary.agent !== summary.agent;
     const deadLetters = computeDeadLetterChanges(line.session, line.agent, sealed, () => this.#reader.newestFirst(stream));
-    return { position: { head, summary, questions, unknowns }, rows: { listed: isListed ? summary : null, deadLetters } };
+    return {
+      position: { head, summary, questions, unknowns },
+      rows: { listed: isListChange(before.summary, summary) ? summary : null, deadLetters },
+    };
   }
 
   /** Rows of open requests and unknowns, and by how much they move the sums over their tables. */

@@ -150,39 +150,21 @@ const detailOf = (agent: Agent, sees: Sees): unknown => ({
 async function statusOf({ runtime }: OperationContext, agent: Agent): Promise<OperationOutput<"agentStatus">> {
   const { name } = agent;
   const sessions = { idle: 0, running: 0, waiting: 0, closed: 0 };
-  for (const one of runtime.place.store.tally()) if (one.agent === name) sessions[one.state] = one.count;
+  const tallied = runtime.place.store.tally().filter((one) => one.agent === name);
+  for (const { state, count } of tallied) sessions[state] = count;
   const [newest] = await runtime.inspect.sessions({ state: null, agent: name, before: null, most: 1 });
   const mine = new Set([...listAgentTools(agent).map((tool) => `tool:${tool.name}`), `model:${agent.model}`]);
   const halts = await runtime.halts();
   return {
     agent: name,
     sessions,
-    openQuestions: await countOf(
-      async (after) => runtime.approvals.list({ after, most: 500 }),
-      (q) => q.agent === name,
-      (q) => q.arrival,
-    ),
-    openUnknowns: runtime.place.store.unknowns({ after: null, most: 10_000 }).filter((u) => u.agent === name).length,
+    openQuestions: tallied.reduce((sum, one) => sum + one.openQuestions, 0),
+    openUnknowns: tallied.reduce((sum, one) => sum + one.openUnknowns, 0),
     halted: halts.find(({ scope }) => scope === "all" || scope === `agent:${name}`) ?? null,
     breakers: (await runtime.breakers.list()).filter(({ breaker, state }) => state !== "closed" && mine.has(breakerSubject(breaker))),
     lastAt: newest?.lastAt ?? null,
     lastEnding: newest?.ending ?? null,
   };
-}
-
-async function countOf<T>(
-  read: (after: number) => Promise<readonly T[]>,
-  counts: (row: T) => boolean,
-  place: (row: T) => number,
-): Promise<number> {
-  let found = 0;
-  for (let after = 0; ; ) {
-    const rows = await read(after);
-    found += rows.filter(counts).length;
-    const last = rows.at(-1);
-    if (last === undefined) return found;
-    after = place(last);
-  }
 }
 
 /** Newest session first; within one its newest turn. */

@@ -13,11 +13,12 @@ import {
   seq,
   type WriterId,
 } from "@orgate/core/vocab";
-import { type ApprovalRequestWriter, questionWriter } from "./approval-requests.ts";
 import type { Blobs, NewBlob } from "./blobs.ts";
 import { type Claims, claimWriter } from "./claims.ts";
 import type { AppendCounts, CountWriter } from "./counts.ts";
 import type { DeadLetterWriter } from "./dead-letters.ts";
+import { type ApprovalRequestWriter, questionWriter } from "./lists/approval-requests.ts";
+import type { SessionWriter } from "./lists/sessions.ts";
 import type { ApprovalRequestRows } from "./proof/approval-proof.ts";
 import type { TrustedValueWriter } from "./trusted-values.ts";
 import { type UnknownWriter, unknownWriter } from "./unknowns.ts";
@@ -50,7 +51,7 @@ export type RowsBeside = Readonly<{
   claims: Claims;
   counts: AppendCounts | null;
   known: readonly TrustedValueChange[];
-  /** Of a session of which a column that lists filter by has changed. */
+  /** Of a session of which something has changed that lists filter by or that is counted. */
   listed: SessionSummary | null;
   questions: ApprovalRequestRows;
   unknowns: UnknownChanges;
@@ -62,6 +63,7 @@ export type RowsBeside = Readonly<{
 export type AppendTables = Readonly<{
   blobs: Pick<Blobs, "add">;
   deadLetters: Pick<DeadLetterWriter, "keep">;
+  sessions: Pick<SessionWriter, "list">;
   trustedValues: Pick<TrustedValueWriter, "keep">;
   counts(): Pick<CountWriter, "add">;
 }>;
@@ -108,11 +110,6 @@ export class AppendWriter {
     return this.#sql.putIntent.run(id, session, intent, Date.now()).changes === 1;
   }
 
-  /** Rows of the list of sessions that nobody filters by. */
-  touch(s: SessionSummary): void {
-    this.#sql.touchSession.run(JSON.stringify(s), s.session);
-  }
-
   #addHeld({ stream, epoch, row }: SealedAppend, { owner, seal }: AppendBy, unless = NO_CONDITIONS): boolean {
     const { first, count, hash, mac, body } = row;
     const { writer, incarnation } = owner;
@@ -151,10 +148,7 @@ export class AppendWriter {
       this.#questionRows().forget(session);
     }
     if (b.known.length > 0) this.#tables.trustedValues.keep(stream, row.at, b.known);
-    if (b.listed !== null) {
-      const s = b.listed;
-      this.#sql.listSession.run(s.session, s.state, s.agent, s.openedAt, JSON.stringify(s));
-    }
+    if (b.listed !== null) this.#tables.sessions.list(b.listed);
     const session = stream as SessionId; // the rest is about sessions, and empty for any other stream
     if (b.questions.gone.length + b.questions.put.length > 0) this.#questionRows().keep(session, b.questions);
     this.#unknowns.keep(session, b.unknowns);
@@ -200,8 +194,6 @@ const prepareAppends = (db: DatabaseSync) => ({
   newStream: db.prepare("INSERT OR IGNORE INTO streams (stream, seq, hash, at, epoch) VALUES (?, ?, ?, ?, 0)"),
   consume: db.prepare("UPDATE inbox SET taken = 1, intent = NULL WHERE id = ? AND session = ? AND taken = 0"),
   putIntent: db.prepare("INSERT OR IGNORE INTO inbox (id, session, intent, taken, arrived_at) VALUES (?, ?, ?, 0, ?)"),
-  listSession: db.prepare("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)"),
-  touchSession: db.prepare("UPDATE sessions SET summary = ? WHERE session = ?"),
   anyHalt: db.prepare("SELECT 1 FROM halts LIMIT 1"),
   anyCount: db.prepare(`${ANY_COUNT} LIMIT 1`),
   isHalted: db.prepare("SELECT 1 FROM halts WHERE scope = ?"),

@@ -1,5 +1,5 @@
 /** Reads the journal's database: rows (`rows.ts`), proved entries (`proved-entries.ts`) and the tables beside them. */
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import {
   type CountQuery,
   decodePayload,
@@ -7,7 +7,6 @@ import {
   NO_SEAL,
   type Position,
   type Records,
-  type SessionPage,
   type SessionSummary,
   type StoredEntry,
   type StreamHead,
@@ -21,16 +20,16 @@ import {
   type JournalEvent,
   type RecentCounts,
   type Seq,
-  type SessionId,
   type StreamId,
   seq,
   TRUSTED_VALUES,
   type WriterId,
 } from "@orgate/core/vocab";
-import { type ApprovalRequestReader, questionReader, rebuildQuestions } from "./approval-requests.ts";
 import { externalReader, rebuildClaims } from "./claims.ts";
 import { assertProved, countReader, listSessionsToCount, rebuildCounts } from "./counts.ts";
 import { type DeadLetterReader, deadLetterReader, rebuildDeadLetters } from "./dead-letters.ts";
+import { type ApprovalRequestReader, questionReader, rebuildQuestions } from "./lists/approval-requests.ts";
+import { rebuildSessionCounts, type SessionReader, sessionReader } from "./lists/sessions.ts";
 import { rebuildPlaces } from "./places.ts";
 import { alteredEntries } from "./proof/altered.ts";
 import { type ApprovalProof, openQuestionProof, questionMacs } from "./proof/approval-proof.ts";
@@ -43,8 +42,6 @@ import type { DatabasePaths } from "./schema.ts";
 import { tailReader } from "./tail.ts";
 import { rebuildTrustedValues, type TrustedValueReader, trustedValueProof, trustedValueReader } from "./trusted-values.ts";
 import { rebuildUnknowns, type UnknownReader, unknownReader } from "./unknowns.ts";
-
-export type Tally = Readonly<{ agent: string; state: SessionSummary["state"]; count: number }>;
 
 export type SqliteReader = Readonly<{
   stream(stream: StreamId): StreamRow | null;
@@ -61,10 +58,7 @@ export type SqliteReader = Readonly<{
   hashAt(stream: StreamId, at: Seq): Digest | null;
   writerHead(writer: WriterId): WriterHead;
   incarnation(writer: WriterId): number;
-  session(session: SessionId): SessionSummary | null;
   find(external: string): SessionSummary | null;
-  sessions(page: SessionPage): readonly SessionSummary[];
-  tally(): readonly Tally[];
   /** In the order in which it became durable, fewer than asked for when there is much. */
   tail(after: Position, most: number): readonly WrittenEntry[];
   position(): Position;
@@ -86,7 +80,8 @@ export type SqliteReader = Readonly<{
   /** Null without the project's key. */
   questionProof: ApprovalProof | null;
   countProof: Pick<CountProof, "check" | "partOf"> | null;
-}>;
+}> &
+  SessionReader;
 /** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
 export type Proving = Readonly<{ seals: (rows: JournalRows) => Seals; key: string | Uint8Array | null }>;
 const NOT_PROVING: Proving = { seals: () => UNPROVED, key: null };
@@ -97,6 +92,7 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
   const { records } = rows;
   const safely = <T>(read: () => T): T => rows.safely(read);
   const snapshot = <T>(look: () => T): T => rows.snapshot(look);
+  rebuildSessionCounts(db);
   rebuildUnknowns(db, () => records);
   rebuildDeadLetters(db, () => records);
   rebuildClaims(db, () => records);
@@ -117,7 +113,7 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
     event: (stream, place) => proved.eventAt(stream, place),
   });
   const sessionWith = externalReader(db, safely);
-  const session = summaryReader(db, rows);
+  const listed = sessionReader(db, { safely, snapshot, follow: (line) => follow(rows, line) });
   return {
     stream: (name) => rows.stream(name),
     head: (name) => snapshot(() => headOf(rows, name)),
@@ -127,13 +123,12 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
     chunk: (stream, after, most) => proved.chunk(stream, after, most),
     hashAt: (stream, at) => rows.hashAt(stream, at),
     ...writerReader(db, safely),
-    session: session.one,
     find(external) {
       const name = sessionWith(external);
-      return name === null ? null : session.one(name);
+      return name === null ? null : listed.session(name);
     },
     tail: tailReader({ rows, seals, raiseIfAltered }),
-    ...sessionReader(db, safely, session.catchUp),
+    ...listed,
     questions: questionReader(db, snapshot, questionProof),
     unknowns: unknownReader(db, safely),
     counted: countReader(db, snapshot, countProof),
@@ -197,57 +192,13 @@ function unsealedReader(db: DatabaseSync, rows: JournalRows): Pick<SqliteReader,
   };
 }
 
-/** The row of a session in lists. It may be behind by what was appended since the last seal: that is added when it is read. */
-function summaryReader(db: DatabaseSync, rows: JournalRows) {
-  const summary = db.prepare("SELECT summary FROM sessions WHERE session = ?");
-  function follow(line: SessionSummary): SessionSummary {
-    let now = line;
-    for (const append of rows.appendsFrom(line.session, seq(line.seq + 1), CHUNK))
-      for (const e of rows.entriesOf(append)) {
-        const read = e.seq <= now.seq || e.payload === null ? null : decodePayload(e.kind, e.payload, rows.records.blob);
-        if (read?.kind === "event") now = summariseSession(now, { stream: line.session, seq: e.seq, at: e.at, event: read.event }) ?? now;
-      }
-    return now;
-  }
-  return {
-    /** In a list, where a session that rests is not looked up: what it may be behind by changes nothing but its `seq`. */
-    catchUp: (line: SessionSummary): SessionSummary => (line.state === "running" || line.state === "waiting" ? follow(line) : line),
-    one(name: SessionId): SessionSummary | null {
-      return rows.snapshot(() => {
-        const row = summary.get(name);
-        return row === undefined ? null : follow(toSummary(row));
-      });
-    },
-  };
-}
-
-const toSummary = (row: Record<string, SQLOutputValue>): SessionSummary => JSON.parse(String(row.summary)) as SessionSummary;
-
-function sessionReader(
-  db: DatabaseSync,
-  safely: Safely,
-  catchUp: (line: SessionSummary) => SessionSummary,
-): Pick<SqliteReader, "tally" | "sessions"> {
-  const tallied = db.prepare("SELECT agent, state, count(*) AS n FROM sessions GROUP BY agent, state");
-  const lists = new Map<string, StatementSync>();
-  return {
-    tally: () => safely(() => tallied.all()).map((row) => ({ agent: String(row.agent), state: stateOf(row.state), count: Number(row.n) })),
-    sessions({ state, agent, before, most }) {
-      const sql = sessionsSql(state !== null, agent !== null);
-      const statement = lists.get(sql) ?? db.prepare(sql);
-      lists.set(sql, statement);
-      const filters = [agent, state].filter((f) => f !== null);
-      const from = before ?? { openedAt: Number.MAX_SAFE_INTEGER, session: "" };
-      return safely(() => statement.all(...filters, from.openedAt, from.session, most)).map((row) => catchUp(toSummary(row)));
-    },
-  };
-}
-
-/** Each filter has an index of its own that ends in the order of the list: no scan, no sort. */
-const STATES: readonly SessionSummary["state"][] = ["idle", "running", "waiting", "closed"];
-const stateOf = (text: unknown): SessionSummary["state"] => STATES.find((state) => state === text) ?? "idle";
-
-export function sessionsSql(byState: boolean, byAgent: boolean): string {
-  const filter = `${byAgent ? "agent = ? AND " : ""}${byState ? "state = ? AND " : ""}`;
-  return `SELECT summary FROM sessions WHERE ${filter}(opened_at, session) < (?, ?) ORDER BY opened_at DESC, session DESC LIMIT ?`;
+/** A row may be behind by what was appended since the last seal: that is added when it is read. */
+function follow(rows: JournalRows, line: SessionSummary): SessionSummary {
+  let now = line;
+  for (const append of rows.appendsFrom(line.session, seq(line.seq + 1), CHUNK))
+    for (const e of rows.entriesOf(append)) {
+      const read = e.seq <= now.seq || e.payload === null ? null : decodePayload(e.kind, e.payload, rows.records.blob);
+      if (read?.kind === "event") now = summariseSession(now, { stream: line.session, seq: e.seq, at: e.at, event: read.event }) ?? now;
+    }
+  return now;
 }

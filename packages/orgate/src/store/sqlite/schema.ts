@@ -5,10 +5,11 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FORMAT } from "@orgate/core/journal";
 import { errorMessage, FaultError } from "@orgate/core/vocab";
-import { QUESTIONS_SCHEMA } from "./approval-requests.ts";
 import { CLAIMS_SCHEMA } from "./claims.ts";
 import { COUNTS_SCHEMA } from "./counts.ts";
 import { DEAD_LETTERS_SCHEMA } from "./dead-letters.ts";
+import { QUESTIONS_SCHEMA } from "./lists/approval-requests.ts";
+import { SESSIONS_SCHEMA } from "./lists/sessions.ts";
 import { PLACES_SCHEMA } from "./places.ts";
 import { TRUSTED_VALUES_SCHEMA } from "./trusted-values.ts";
 import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
@@ -43,13 +44,7 @@ CREATE TABLE streams (
 ) STRICT;
 CREATE TABLE writers (writer TEXT PRIMARY KEY, incarnation INTEGER NOT NULL, unsealed INTEGER) STRICT, WITHOUT ROWID;
 ${PLACES_SCHEMA}
-CREATE TABLE sessions (
-  session TEXT PRIMARY KEY, state TEXT NOT NULL, agent TEXT NOT NULL, opened_at INTEGER NOT NULL, summary TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_newest ON sessions (opened_at, session);
-CREATE INDEX sessions_by_state ON sessions (state, opened_at, session);
-CREATE INDEX sessions_by_agent ON sessions (agent, opened_at, session);
-CREATE INDEX sessions_by_both ON sessions (agent, state, opened_at, session);
+${SESSIONS_SCHEMA}
 ${QUESTIONS_SCHEMA}
 ${UNKNOWNS_SCHEMA}
 ${DEAD_LETTERS_SCHEMA}

@@ -26,6 +26,7 @@ import { type CountWriter, countWriter, rebuildCounts } from "./counts.ts";
 import { type DeadLetterWriter, deadLetterWriter } from "./dead-letters.ts";
 import { type FileGuard, guardDatabase } from "./disk/files.ts";
 import { makeWalRoom } from "./disk/wal-room.ts";
+import { rebuildSessionCounts, type SessionWriter, sessionWriter } from "./lists/sessions.ts";
 import { openPlaceIndex, type PlaceIndex } from "./places.ts";
 import { type CountPart, countKeys, openCountLedger } from "./proof/count-proof.ts";
 import { JournalRows } from "./rows.ts";
@@ -85,6 +86,7 @@ class JournalWriter implements SqliteWriter {
   readonly #blobs: Blobs;
   readonly #deadLetters: DeadLetterWriter;
   readonly #trustedValues: TrustedValueWriter;
+  readonly #sessions: SessionWriter;
   readonly #appends: AppendWriter;
   readonly #sql: ReturnType<typeof prepareWriter>;
   readonly #rows: () => JournalRows;
@@ -112,7 +114,9 @@ class JournalWriter implements SqliteWriter {
     this.#deadLetters = deadLetterWriter(db);
     rebuildTrustedValues(db, this.#records);
     this.#trustedValues = trustedValueWriter(db);
-    const tables = { blobs: this.#blobs, deadLetters: this.#deadLetters, trustedValues: this.#trustedValues };
+    rebuildSessionCounts(db);
+    this.#sessions = sessionWriter(db);
+    const tables = { blobs: this.#blobs, deadLetters: this.#deadLetters, trustedValues: this.#trustedValues, sessions: this.#sessions };
     this.#appends = new AppendWriter(db, { ...tables, counts: () => this.#counts() });
     this.#sql = prepareWriter(db);
   }
@@ -156,7 +160,7 @@ class JournalWriter implements SqliteWriter {
       for (const [index, append] of appends.entries()) this.#appends.write(append, index, { owner, seal: number });
       if (seal === null) return ledger.settleLast();
       this.#addSeal(seal, ledger.settle(seal));
-      for (const one of lists) this.#appends.touch(one);
+      for (const one of lists) this.#sessions.touch(one);
       this.#index.catchUp(seal.at);
     });
     this.#isUnsealed = seal === null;
@@ -189,7 +193,7 @@ class JournalWriter implements SqliteWriter {
       if (isSessionStream(stream)) {
         // The session cannot go on. Its unknowns and approval requests went with the record of the erasure; dead letters and its title are content too (J-9).
         this.#deadLetters.forget(stream);
-        this.#sql.endErased.run(stream);
+        this.#sessions.endErased(stream);
       }
       this.#trustedValues.forget(stream);
       return { entries: erased.entries, blobs: this.#blobs.drop(erased.blobs), intents: Number(this.#sql.dropIntents.run(stream).changes) };
@@ -268,10 +272,6 @@ const prepareWriter = (db: DatabaseSync) => ({
   markUnsealed: db.prepare("UPDATE writers SET unsealed = coalesce((SELECT max(id) FROM appends), 0) WHERE writer = ?"),
   markSealed: db.prepare("UPDATE writers SET unsealed = NULL WHERE writer = ? AND unsealed IS NOT NULL"),
   setBody: db.prepare("UPDATE appends SET body = ? WHERE id = ?"),
-  endErased: db.prepare(
-    `UPDATE sessions SET state = 'closed', summary = json_set(summary, '$.title', NULL, '$.state', 'closed', '$.openQuestions', 0,
-     '$.openUnknowns', 0, '$.children', json('[]')) WHERE session = ?`,
-  ),
   takeHold: db.prepare(
     `INSERT INTO streams (stream, seq, hash, at, epoch, holder, incarnation, pid) VALUES (?, 0, '${ZERO}', 0, 1, ?, ?, ?)
      ON CONFLICT DO UPDATE SET epoch = epoch + 1, holder = excluded.holder, incarnation = excluded.incarnation, pid = excluded.pid

@@ -8,8 +8,8 @@ import {
   type ApprovalRequestRow,
   type ApprovalRequestRows,
   questionIn,
-} from "./proof/approval-proof.ts";
-import { hasTable, makeOnce } from "./side-table.ts";
+} from "../proof/approval-proof.ts";
+import { hasTable, makeOnce } from "../side-table.ts";
 
 /** Positions are never reused: a reader that follows the list asks for those after the last it saw. */
 const schemaWith = (mac: string): string => `
