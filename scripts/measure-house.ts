@@ -254,6 +254,7 @@ const STOREYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["runtime"],
     ["schedules"],
     ["authoring"],
+    ["simulation"],
     ["operations"],
     ["server"],
     ["cli"],
