@@ -78,6 +78,16 @@ test("R-8 a run loads nothing of the server, nor of what its tools may never sta
   expect(within(files, "node:http", "ws", "@modelcontextprotocol/", "@ai-sdk/openai", "@ai-sdk/anthropic", "@ai-sdk/google")).toEqual([]);
 });
 
+test("R-8 a run of the library loads neither what asks a provider or an MCP server, nor what operators do, nor what auditors read", () => {
+  const files = loadedBy(`${HOST}/index.ts`, `${HOST}/runtime/runtime.ts`);
+  expect(within(files, "@ai-sdk/", `${HOST}/models/ask-`, `${HOST}/models/wire.ts`, `${HOST}/models/offline/reply.ts`)).toEqual([]);
+  expect(within(files, `${HOST}/mcp/client.ts`, `${HOST}/mcp/auth.ts`, "packages/toolclad/src/tool/manifest-run.ts")).toEqual([]);
+  expect(
+    within(files, `${HOST}/runtime/people/approvals.ts`, `${HOST}/runtime/people/send-intent.ts`, `${HOST}/runtime/delivery.ts`),
+  ).toEqual([]);
+  expect(within(files, "packages/core/src/journal/proof/verify.ts", "packages/core/src/journal/proof/read-export.ts")).toEqual([]);
+});
+
 test("before its prompt the shell loads what draws and reads keys: no server, no loop, no decoder, no policy", () => {
   const files = loadedBy(`${HOST}/local-server/shell-command.ts`);
   expect(

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { decisionsIn, type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
-import { readExport, type Verification, verify } from "@orgate/core/journal";
+import { readExport, type Verification, verify } from "@orgate/core/proof";
 import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
 import { readRows } from "./rows.ts";
 import { TOOLS } from "./stand/script.ts";

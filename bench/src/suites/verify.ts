@@ -1,6 +1,7 @@
 /** The whole proof, from the database and the root key: with appends of 50 entries, each under a seal of its own, and as one session alone leaves them. */
 import { type Entry, type SessionEvent, sessionId } from "@orgate/core";
-import { type ProofPorts, type Records, signedText, verify } from "@orgate/core/journal";
+import { type ProofPorts, type Records, signedText } from "@orgate/core/journal";
+import { verify } from "@orgate/core/proof";
 import { checkSignature, nameKey, type Runtime, sha256 } from "orgate";
 import { type Contender, compare, type Effort, type Measured, ratio } from "../measure.ts";
 import { inFolder, openBench } from "../places.ts";

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { SESSION } from "./fixtures/samples.ts";
 import { proofPorts } from "./fixtures/sealed.ts";
-import { EVENT_KINDS, headText, isAlwaysSealed, readExport, verify } from "./index.ts";
+import { EVENT_KINDS, headText, isAlwaysSealed } from "./index.ts";
+import { readExport, verify } from "./proof/index.ts";
 
 const page = readFileSync(new URL("../../../../docs/journal-format.md", import.meta.url), "utf8");
 const example = page.slice(page.indexOf("## An example"));

@@ -24,6 +24,7 @@ import * as z from "zod";
 import type { McpAuth, McpTransport } from "./config.ts";
 import { type McpReach, serverFetch } from "./fetch.ts";
 import { type ProtocolEra, versionOptions } from "./protocol-versions.ts";
+import { isSignInNeeded } from "./sign-in-needed.ts";
 
 type Sdk = typeof import("@modelcontextprotocol/client");
 type Http = Extract<McpTransport, { kind: "http" }>;
@@ -209,12 +210,5 @@ async function knock(sdk: Sdk, open: () => StreamableHTTPClientTransport): Promi
   }
 }
 const anything = lazily(() => z.looseObject({}));
-
-/** By name: a run does not load the client to look at an error of another. */
-export const isSignInNeeded = (error: unknown): boolean => {
-  for (let at: unknown = error, i = 0; i < 4 && at instanceof Error; at = at.cause, i += 1)
-    if (at.name === "UnauthorizedError" || at.name === "InsufficientScopeError" || at.constructor.name === "UnauthorizedError") return true;
-  return false;
-};
 
 const usage = (detail: string, hint: string): FaultError => new FaultError({ kind: "usage", detail, hint });

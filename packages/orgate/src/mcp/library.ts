@@ -8,9 +8,8 @@ import { sha256 } from "../node/crypto.ts";
 import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { orgateHome } from "../store/keyring.ts";
-import { type Authorize, openSignIns, signIn } from "./auth.ts";
+import type { Authorize } from "./auth.ts";
 import { type Catalogue, compareCatalogues } from "./catalogue.ts";
-import { loadMcpClient } from "./client.ts";
 import { type McpServer, parseServer, resolveLaunch } from "./config.ts";
 import { mcpHub, type ServerTools } from "./hub.ts";
 import { mcpLink } from "./link.ts";
@@ -94,6 +93,7 @@ export async function signInAt(server: McpServer, env: Env, { home, redirectUrl,
   if (typeof launch === "string") throw usage(launch, "set it, or mend the entry of the server");
   const { transport, hide } = launch;
   if (transport.kind !== "http") throw usage("it is started here: there is nothing to sign in to", "give it what it needs as `env`");
+  const [{ openSignIns, signIn }, { loadMcpClient }] = await Promise.all([import("./auth.ts"), import("./client.ts")]);
   try {
     await signIn(await loadMcpClient(), transport, openSignIns(home, server.name, transport.url), {
       reach: httpReach,

@@ -13,13 +13,13 @@ import { type Digest, describeFault, FaultError, type Hash, type JsonObject } fr
 import { errorMessage, untilAborted } from "@orgate/core/vocab";
 import type { InvocationResult, McpInvocation } from "@orgate/toolclad";
 import type { Env } from "../node/env.ts";
-import { isSignInNeeded } from "./auth.ts";
 import { type Catalogue, offeredDigest, parseCatalogue, truncate } from "./catalogue.ts";
-import { connectMcp, type McpClientSettings, type McpConnection, type Progress } from "./client.ts";
+import type { McpClientSettings, McpConnection, Progress } from "./client.ts";
 import { type Launch, type McpServer, resolveLaunch } from "./config.ts";
 import { mirroredArguments, mirrorHeaders } from "./headers.ts";
 import type { ProtocolEra } from "./protocol-versions.ts";
 import { readMcpAnswer } from "./result.ts";
+import { isSignInNeeded } from "./sign-in-needed.ts";
 
 export type LinkOptions = Readonly<{
   server: McpServer;
@@ -129,6 +129,7 @@ class Link {
   async #connect(gone: () => void): Promise<Live> {
     const launch = resolveLaunch(this.#server, this.#env);
     if (typeof launch === "string") throw this.#notSent(launch, "set it, or mend the entry of the server");
+    const { connectMcp } = await import("./client.ts"); // a server that nobody calls costs no start
     for (let tries = 1; ; tries += 1) {
       try {
         const hooks = {

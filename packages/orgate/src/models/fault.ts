@@ -7,20 +7,7 @@
  */
 import { APICallError, EmptyResponseBodyError, InvalidResponseDataError, JSONParseError, TypeValidationError } from "@ai-sdk/provider";
 import { FaultError } from "@orgate/core";
-
-export type ModelTrouble = Readonly<{
-  detail: string;
-  status: number | null;
-  retryAfterMs: number | null;
-  /** It passes by itself. */
-  transient: boolean;
-  /** The reply had begun, or may have: what it used is not known. */
-  broke: boolean;
-  /** Worth another try: transient, or a reply that broke off. */
-  again: boolean;
-  /** Nobody was there to answer. */
-  unreached?: boolean;
-}>;
+import { type ModelTrouble, WireTrouble } from "./wire-trouble.ts";
 
 /** Facts about the call beside the error. */
 export type FaultContext = Readonly<{
@@ -30,16 +17,6 @@ export type FaultContext = Readonly<{
   begun: boolean;
   now: number;
 }>;
-
-/** Ours: thrown where no library has an error of its own. */
-export class WireTrouble extends Error {
-  override readonly name = "WireTrouble";
-  readonly trouble: ModelTrouble;
-  constructor(trouble: Partial<ModelTrouble> & Readonly<{ detail: string }>) {
-    super(trouble.detail);
-    this.trouble = { status: null, retryAfterMs: null, transient: false, broke: true, again: false, ...trouble };
-  }
-}
 
 const TRANSIENT_STATUS: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529]);
 export const isTransientStatus = (status: number): boolean => TRANSIENT_STATUS.has(status);

@@ -32,8 +32,8 @@ import {
   type ToolSpec,
 } from "@orgate/core";
 import { closeObjects } from "./answers.ts";
-import { WireTrouble } from "./fault.ts";
 import { readDetails } from "./thoughts.ts";
+import { WireTrouble } from "./wire-trouble.ts";
 
 export type PromptOptions = Readonly<{
   /** Arguments go back as the text they came as. Only packages that are known to take text are given it. */

@@ -11,12 +11,13 @@ import { lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { type AnswerWay, toStrictSchema, withAnswerWay } from "./answers.ts";
 import type { ModelSettings, Setting } from "./env.ts";
-import { type Recipient, WireTrouble } from "./fault.ts";
+import type { Recipient } from "./fault.ts";
 import { type AnyLanguageModel, languageModel, type ProviderHooks } from "./language-model.ts";
 import type { FileWire } from "./prompt.ts";
 import { explainMissingPackage } from "./provider-package.ts";
 import { collectDetails, readThoughts, type Thoughts } from "./thoughts.ts";
-import { MAX_ANSWER_BYTES, type Wire, watchedFetch } from "./wire.ts";
+import type { Wire } from "./wire.ts";
+import { WireTrouble } from "./wire-trouble.ts";
 
 /** Settings that a provider is created with. */
 type Ready = Readonly<{ name: string; key: string | null; base: string }>;
@@ -317,8 +318,11 @@ export function providerModel(id: string, options: JsonObject, settings: ModelSe
     watch: (signal, wire) => void wires.set(signal, wire),
     recipient: standing.recipient,
   };
-  const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
-  const load = async (): Promise<Model> => languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
+  const load = async (): Promise<Model> => {
+    const { MAX_ANSWER_BYTES, watchedFetch } = await import("./wire.ts");
+    const fetch = watchedFetch((signal) => wires.get(signal) ?? null, MAX_ANSWER_BYTES);
+    return languageModel(await provider.make({ name, key, base }, fetch), asked, inside);
+  };
   let loaded: Promise<Model> | null = null;
   const asking: Model = Object.freeze({
     id,

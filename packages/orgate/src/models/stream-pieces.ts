@@ -18,8 +18,8 @@ import {
   type Preview,
   type ReplyPart,
 } from "@orgate/core";
-import { WireTrouble } from "./fault.ts";
 import { withDetails } from "./thoughts.ts";
+import { WireTrouble } from "./wire-trouble.ts";
 
 export type Pieces = Readonly<{
   /** Takes one piece in; what it returns is waited for before the next is asked for. */

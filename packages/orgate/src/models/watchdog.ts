@@ -3,7 +3,7 @@
  * While a preview is being taken, the clock stands still: a slow reader is no silent model.
  */
 import { onAbort, untilAborted } from "@orgate/core/vocab";
-import { WireTrouble } from "./fault.ts";
+import { WireTrouble } from "./wire-trouble.ts";
 
 export type Patience = Readonly<{
   /** Until the first byte of the answer, connecting included. (Node itself gives up a connection after 10 s.) */

@@ -6,7 +6,8 @@
  * Rule: M-9.
  */
 import { APICallError } from "@ai-sdk/provider";
-import { findSystemCode, WireTrouble } from "./fault.ts";
+import { findSystemCode } from "./fault.ts";
+import { WireTrouble } from "./wire-trouble.ts";
 
 /** Reports of a call's fetch to its watcher. */
 export type Wire = Readonly<{ beat(): void; answered(status: number): void }>;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Agent, defineAgent, defineTool, type JournalEvent, listDecisions, type Millis, POLICY, seq, textStream } from "@orgate/core";
-import { verify } from "@orgate/core/journal";
+import { verify } from "@orgate/core/proof";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Runtime } from "../runtime/api.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";

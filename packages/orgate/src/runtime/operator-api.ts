@@ -14,16 +14,19 @@ import {
 import { toAttachments } from "../files/file-input.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Approvals, Breakers, IntentOutcome, MessageInput, Runtime } from "./api.ts";
-import { carryOrTakeOver } from "./delivery.ts";
-import { type Acting, haltWork, listOrdersInForce, resumeWork, revokeGrant, viewApprovalRequest } from "./people/approvals.ts";
-import { readBreakers, setBreaker, unknownBreaker } from "./people/breakers.ts";
-import { viewDeadLetter } from "./people/dead-letters.ts";
-import { refuseUnknownScope } from "./people/halt-scope.ts";
-import { sendIntent } from "./people/send-intent.ts";
-import { findSettledRequest, settledFault } from "./people/settled-request.ts";
-import { editTrustedValues } from "./people/trusted-values.ts";
+import type { Acting } from "./people/approvals.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
+
+/** Loaded when a person first does something (R-8): most processes that run agents do nothing else. */
+const delivery = () => import("./delivery.ts");
+const approvals = () => import("./people/approvals.ts");
+const breakers = () => import("./people/breakers.ts");
+const deadLetters = () => import("./people/dead-letters.ts");
+const haltScope = () => import("./people/halt-scope.ts");
+const intents = () => import("./people/send-intent.ts");
+const settledRequests = () => import("./people/settled-request.ts");
+const trustedValues = () => import("./people/trusted-values.ts");
 
 export type OperatorParts = Readonly<{
   place: OpenProjectStore;
@@ -47,27 +50,27 @@ export function operatorApi(parts: OperatorParts): OperatorApi {
   const send = (session: SessionId, wish: IntentBody, as: Person) => sendAndDrive(parts, session, wish, as);
   const standing = async () => {
     await place.orders.refresh();
-    return listOrdersInForce(place.orders, now());
+    return (await approvals()).listOrdersInForce(place.orders, now());
   };
   return {
     approvals: approvalsOf(parts, acting, async () => (await standing()).grants),
     async halt(scope, reason, as, { anyway = false } = {}) {
-      const unknown = anyway ? null : refuseUnknownScope(agents, scope, "`{ anyway: true }` as fourth argument");
+      const unknown = anyway ? null : (await haltScope()).refuseUnknownScope(agents, scope, "`{ anyway: true }` as fourth argument");
       if (unknown !== null) throw unknown;
-      await haltWork(acting(as), scope, reason);
+      await (await approvals()).haltWork(acting(as), scope, reason);
     },
-    resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
+    resumeWork: async (scope, reason, as) => (await approvals()).resumeWork(acting(as), scope, reason),
     halts: async () => (await standing()).halts,
     breakers: breakersApi(parts, acting),
     deadLetters: {
       list: ({ after = 0, most = 100 } = {}) => journal.deadLetters({ after, most }),
-      show: (session, call) => viewDeadLetter(journal, session, call),
+      show: async (session, call) => (await deadLetters()).viewDeadLetter(journal, session, call),
       dismiss: ({ session, call, note = "" }, as) => send(session, { kind: "dismiss", call, note }, as),
     },
     known: {
       list: ({ set = null, after = null, most = 100 } = {}) => journal.known({ set, after, most }),
-      add: (entry, as) => editTrustedValues(acting(as), "known.added", entry, now),
-      remove: (entry, as) => editTrustedValues(acting(as), "known.removed", entry, now),
+      add: async (entry, as) => (await trustedValues()).editTrustedValues(acting(as), "known.added", entry, now),
+      remove: async (entry, as) => (await trustedValues()).editTrustedValues(acting(as), "known.removed", entry, now),
     },
     unlabel: ({ session, labels, why }, as) => send(session, { kind: "unlabel", labels: labels.map(label), why }, as),
     resolve: ({ session, call, as: resolution, note = "" }, as) => send(session, { kind: "resolve", call, as: resolution, note }, as),
@@ -79,8 +82,9 @@ type ActAs = (person: Person) => Acting & { readonly place: OpenProjectStore };
 
 function breakersApi({ agents, place, outside }: OperatorParts, acting: ActAs): Breakers {
   const { journal } = place.store;
-  const list: Breakers["list"] = () => readBreakers(journal, outside.clock.now());
+  const list: Breakers["list"] = async () => (await breakers()).readBreakers(journal, outside.clock.now());
   const set: Breakers["set"] = async (breaker, { to, forMs = null, reason, anyway = false }, as) => {
+    const { setBreaker, unknownBreaker } = await breakers();
     const unknown = anyway ? null : unknownBreaker(agents, await list(), breaker, "`anyway: true`");
     if (unknown !== null) throw unknown;
     await setBreaker(acting(as), breaker, { to, forMs, reason }, outside.clock.now());
@@ -94,7 +98,8 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
     list: ({ after = 0, most = 100 } = {}) => journal.questions({ after, most }),
     async show(approval) {
       const [found] = await journal.question(approvalId(approval));
-      return found === undefined ? null : viewApprovalRequest(journal, found.session, found.approval, parts.outside.clock.now());
+      if (found === undefined) return null;
+      return (await approvals()).viewApprovalRequest(journal, found.session, found.approval, parts.outside.clock.now());
     },
     async answer(answer, as) {
       const [found] = await journal.question(answer.approval);
@@ -102,7 +107,7 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
       return sendAndDrive(parts, found.session, { kind: "answer", ...answer }, as);
     },
     grants,
-    revoke: async (grant, reason, as) => void (await revokeGrant(acting(as), grant, reason)),
+    revoke: async (grant, reason, as) => void (await (await approvals()).revokeGrant(acting(as), grant, reason)),
   };
 }
 
@@ -119,6 +124,7 @@ async function sendAndDrive(
     return "drove";
   };
   const { journal, inbox } = place.store;
+  const [{ carryOrTakeOver }, { sendIntent }] = await Promise.all([delivery(), intents()]);
   const carrier = carryOrTakeOver({ inbox, directory, waitMs: HOLDER_MS, takeOver });
   const { entry } = await sendIntent({ journal, clock: outside.clock, carrier }, { session, wish, as, id: outside.ids.intent() });
   return { entry, result };
@@ -134,6 +140,7 @@ function toSpoken(said: string | MessageInput): IntentMessage {
 
 /** Q-23 */
 async function nothingOpen(journal: Journal, approval: string, as: Person): Promise<FaultError> {
+  const { findSettledRequest, settledFault } = await settledRequests();
   const settled = await findSettledRequest(journal, approval, { me: `user:${as.name}` });
   if (settled !== null) return settledFault(settled);
   return new FaultError({

@@ -2,6 +2,7 @@
 
 import {
   type Agent,
+  type Embedder,
   type Entry,
   type Live,
   type RunResult,
@@ -12,8 +13,7 @@ import {
   withDefaultModel,
 } from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
-import { embedderFor } from "../models/embedding.ts";
-import { readModelSettings } from "../models/env.ts";
+import { type ModelSettings, readModelSettings } from "../models/env.ts";
 import { createModelLookup } from "../models/named-model.ts";
 import { bindMethods } from "../node/bind-methods.ts";
 import { closeAll } from "../node/close-all.ts";
@@ -183,7 +183,7 @@ async function openParts(options: RuntimeOptions) {
   checkDelegates(agentsByName);
   checkOwnPolicies(given, gate);
   assertNamedPorts(given, options);
-  const outside = portsOf(options);
+  const outside = await portsOf(options);
   const { store, knowledge, breakers } = options;
   const place = await openProjectStore({ directory, thread, powerCut, sealing, clock: outside.clock, store, knowledge, breakers });
   try {
@@ -198,18 +198,21 @@ async function openParts(options: RuntimeOptions) {
   }
 }
 
-function portsOf(options: RuntimeOptions): Outside {
+async function portsOf(options: RuntimeOptions): Promise<Outside> {
   const settings = readModelSettings(options.env ?? process.env, options.folder ?? null);
-  const { embedding = null } = options;
-  const embedder = typeof embedding === "string" ? embedderFor(embedding, settings) : embedding === null ? null : bindMethods(embedding);
   return {
     model: options.model ?? createModelLookup(settings),
     clock: bindMethods(options.clock ?? NODE.clock),
     ids: bindMethods(options.ids ?? NODE.ids),
     counters: withOwnCounters(options.counters),
     contextPlans: ownContextPlans(options.contextPlans),
-    embedder,
+    embedder: await embedderOf(options.embedding ?? null, settings),
   };
+}
+
+async function embedderOf(embedding: string | Embedder | null, settings: ModelSettings): Promise<Embedder | null> {
+  if (typeof embedding === "string") return (await import("../models/embedding.ts")).embedderFor(embedding, settings);
+  return embedding === null ? null : bindMethods(embedding);
 }
 
 const surfacesOf =

@@ -2,7 +2,7 @@
 import { extname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import type { StreamId } from "@orgate/core";
-import { exportJournal, exportSession } from "@orgate/core/journal";
+import { exportJournal, exportSession } from "@orgate/core/proof";
 import { runInThread } from "../node/thread.ts";
 import { openReadOnlyStore, PROOF_PORTS } from "./open-read-only.ts";
 

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Records, type SealPorts, verify } from "@orgate/core/journal";
+import type { Records, SealPorts } from "@orgate/core/journal";
+import { verify } from "@orgate/core/proof";
 import { type MemoryDisk, memoryDisk, openMemory } from "@orgate/core/testing";
 import {
   FaultError,

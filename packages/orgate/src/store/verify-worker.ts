@@ -1,7 +1,8 @@
 /** Verifies a journal in its own thread: it reads every entry, and a server must not wait for it. */
 import { extname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { headText, problemName, verify } from "@orgate/core/journal";
+import { headText } from "@orgate/core/journal";
+import { problemName, verify } from "@orgate/core/proof";
 import { runInThread } from "../node/thread.ts";
 import { openReadOnlyStore, PROOF_PORTS, rootPublicKey } from "./open-read-only.ts";
 

@@ -15,9 +15,13 @@ import {
   type Tool,
   toCanonicalJson,
 } from "@orgate/core";
+import { lazily } from "@orgate/core/vocab";
 import type { Contract, ContractScope } from "../contract/contract.ts";
 import type { Arg } from "../contract/manifest.ts";
-import { type ManifestTools, runManifest } from "./manifest-run.ts";
+import type { ManifestTools } from "./manifest-run.ts";
+
+/** Loaded with the first call of any manifest's tool. */
+const running = lazily(() => import("./manifest-run.ts"));
 
 /** Throws `tool-invalid` when its output cannot be checked as it says. */
 export function manifestTool(contract: Contract, text: string, ground: ManifestTools): Tool {
@@ -41,7 +45,8 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
     resourceTypes: contract.resourceTypes,
     targets: targetsOf(contract),
     timeoutMs: tool.timeout_seconds * 1000,
-    run: (args, context) => {
+    run: async (args, context) => {
+      const { runManifest } = await running();
       const now = programsOf(contract, ground);
       if (Object.values(now).includes(null) || toCanonicalJson(now) !== toCanonicalJson(programs))
         throw new Error("not run: a program of this tool cannot be read, or is not what it was when the tool was loaded");

@@ -5,17 +5,8 @@ import { fold } from "../../loop/evolve.ts";
 import { ERASURES, type JournalEvent, type StreamId } from "../../vocab/index.ts";
 import { LONG, OTHER_SESSION, SAMPLES, SESSION } from "../fixtures/samples.ts";
 import { growing, NEXT_ROOT, proofPorts, ROOT, sealedJournal, seeded, W2 } from "../fixtures/sealed.ts";
-import {
-  decodePayload,
-  EVENT_KINDS,
-  type ExportRead,
-  encodePayload,
-  exportJournal,
-  exportSession,
-  type Records,
-  readExport,
-  storedKind,
-} from "../index.ts";
+import { decodePayload, EVENT_KINDS, encodePayload, type Records, storedKind } from "../index.ts";
+import { type ExportRead, exportJournal, exportSession, readExport } from "./index.ts";
 import { isPolicyStream } from "./policy-texts.ts";
 
 const read = (text: string | Iterable<string>, root = ROOT.publicKey): ExportRead => readExport(text, root, proofPorts);

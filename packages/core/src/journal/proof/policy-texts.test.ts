@@ -3,7 +3,8 @@ import { openMemory } from "../../testing/memory-journal.ts";
 import { POLICY, type StreamId, textStream } from "../../vocab/index.ts";
 import { OTHER_SESSION, SESSION, TEXT_SAMPLES } from "../fixtures/samples.ts";
 import { proofPorts, ROOT, type Sealed, scribe, sealedJournal, sealPorts, W1, W1_NEXT_KEY } from "../fixtures/sealed.ts";
-import { exportJournal, exportSession, type Records, readExport, type Verification, verify } from "../index.ts";
+import type { Records } from "../index.ts";
+import { exportJournal, exportSession, readExport, type Verification, verify } from "./index.ts";
 
 const [base] = TEXT_SAMPLES;
 if (base === undefined) throw new Error("there are samples");

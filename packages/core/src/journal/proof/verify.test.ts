@@ -39,10 +39,8 @@ import {
   type StoredSeal,
   sealEntries,
   toMark,
-  type Verification,
-  type VerifyProblem,
-  verify,
 } from "../index.ts";
+import { type Verification, type VerifyProblem, verify } from "./index.ts";
 
 const check = ({ records, root }: Sealed, head: Head | null = null): Verification =>
   verify({ records, root, ports: proofPorts, head, progress: () => {}, torn: null });

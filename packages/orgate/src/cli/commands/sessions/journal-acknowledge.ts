@@ -1,6 +1,7 @@
 /** J-20 an operator who has looked lets work go on; what is still bad stays refused. */
 import { FaultError } from "@orgate/core";
-import { MAX_VERIFY_PROBLEMS, parseMarks, problemName, type Records, type VerifyProblem, verify } from "@orgate/core/journal";
+import { parseMarks, type Records } from "@orgate/core/journal";
+import { MAX_VERIFY_PROBLEMS, problemName, type VerifyProblem, verify } from "@orgate/core/proof";
 import { count, EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, rootPublicKey } from "../../../store/open-read-only.ts";

@@ -1,17 +1,8 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { FaultError } from "@orgate/core";
-import {
-  type Head,
-  headText,
-  type PolicySetWithoutTexts,
-  parseHead,
-  parseMarks,
-  problemName,
-  type Records,
-  readExport,
-  verify as verifyJournal,
-} from "@orgate/core/journal";
+import { type Head, headText, type PolicySetWithoutTexts, parseHead, parseMarks, type Records } from "@orgate/core/journal";
+import { problemName, readExport, verify as verifyJournal } from "@orgate/core/proof";
 import { errorMessage } from "@orgate/core/vocab";
 import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";

@@ -1,7 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
-import { decodePayload, exportJournal, exportSession, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
+import { decodePayload, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
+import { exportJournal, exportSession } from "@orgate/core/proof";
 import { count, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { PROOF_PORTS, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import {

@@ -2,7 +2,8 @@
 
 import { resolve } from "node:path";
 import { type Entry, FaultError, fold, isFault, toHistory } from "@orgate/core";
-import { decodePayload, type ExportRead, readExport } from "@orgate/core/journal";
+import { decodePayload } from "@orgate/core/journal";
+import { type ExportRead, readExport } from "@orgate/core/proof";
 import { errorMessage } from "@orgate/core/vocab";
 import { count, EXIT, nextCommand, type RunCommand, visible } from "@orgate/shell/terminal";
 import type { HistoryInput } from "../../../files/file-input.ts";
