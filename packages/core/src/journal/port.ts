@@ -22,7 +22,7 @@ import type {
 import type { StoredEntry, StoredSeal } from "./codec.ts";
 import type { Count, CountQuery, CountRead } from "./counts.ts";
 import type { ListedDeadLetter } from "./dead-letters.ts";
-import type { ApprovalPage, ListedApproval } from "./questions.ts";
+import type { ApprovalPage, ExpiredPage, ListedApproval } from "./questions.ts";
 import type { SessionSummary } from "./summary.ts";
 import type { CallLikeness, OpenUnknown } from "./unknowns.ts";
 
@@ -74,6 +74,8 @@ export type Journal = Readonly<{
   sessions(page: SessionPage): Promise<readonly SessionSummary[]>;
   /** Open approval requests of all sessions, oldest first; reads no session. */
   questions(page: ApprovalPage): Promise<readonly ListedApproval[]>;
+  /** Those of them that have expired by then, the longest expired first; none that only waits is read. */
+  expired(page: ExpiredPage): Promise<readonly ListedApproval[]>;
   /** Those with this id: one, unless two sessions were given the same. */
   question(approval: ApprovalId): Promise<readonly ListedApproval[]>;
   /** Open unknowns of any session that such a call looks like, oldest first, as of now: a decision is made in one go, and cannot wait. */
@@ -97,8 +99,11 @@ export type Journal = Readonly<{
   tail(after: Position, most: number): Promise<readonly WrittenEntry[]>;
   /** The last one; 0 before the first entry. */
   position(): Promise<Position>;
-  /** Calls back when something may have been appended, with the stream, or null when another process wrote (at most 100 ms late). Returns the way to stop. */
-  watch(changed: (stream: StreamId | null) => void): () => void;
+  /**
+   * Calls back when something may have been appended, with the stream, or null when another process wrote (at most 100 ms late). Returns the way to stop.
+   * `only`: whoever wants to hear of one stream; writes elsewhere need not wake it.
+   */
+  watch(changed: (stream: StreamId | null) => void, only?: StreamId): () => void;
   close(): Promise<void>;
 }>;
 

@@ -44,6 +44,8 @@ export type PendingApproval = Readonly<{
 /** `arrival` is its place in the list: in the order in which they were asked. */
 export type ListedApproval = PendingApproval & Readonly<{ arrival: number }>;
 export type ApprovalPage = Readonly<{ after: number; most: number }>;
+/** `after`: the last of the page before. */
+export type ExpiredPage = Readonly<{ by: Millis; after: Pick<ListedApproval, "expiresAt" | "arrival"> | null; most: number }>;
 
 /** Of one session. */
 export type PendingApprovals = ReadonlyMap<ApprovalId, PendingApproval>;

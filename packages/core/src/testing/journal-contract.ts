@@ -1,6 +1,15 @@
 /** Contract suite for journal adapters: run it on each of them. The runner's `test` and `expect` are parameters. */
 import type { Inbox } from "../inbox/port.ts";
-import { type Append, type Hold, type Journal, parseMarks, type Records, type TrustedValuePage, toBucketSpan } from "../journal/index.ts";
+import {
+  type Append,
+  type ExpiredPage,
+  type Hold,
+  type Journal,
+  parseMarks,
+  type Records,
+  type TrustedValuePage,
+  toBucketSpan,
+} from "../journal/index.ts";
 import {
   actionText,
   approvalId,
@@ -664,6 +673,20 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(told).toEqual([]);
   });
 
+  rule("J-25 whoever watches one stream is told of what any process appends to it", async (store) => {
+    const [a, b] = [await store.open(), await store.open()];
+    for (const [writes, seq] of [
+      [a, 0],
+      [b, 1],
+    ] as const) {
+      const { promise, resolve } = Promise.withResolvers<StreamId | null>();
+      const stop = a.journal.watch(resolve, NOTES);
+      await writes.journal.append(append(NOTES, seq, [note(seq + 1)]));
+      expect(((await promise) ?? NOTES) === NOTES).toBe(true);
+      stop();
+    }
+  });
+
   rule("F-6 what was set aside is listed for every session, from then until a person has seen to it", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
     const held = await a.journal.take(S1);
@@ -794,6 +817,11 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       expect(await waiting({ after: second?.arrival ?? 0, most: 2 })).toEqual(["2q1"]);
       expect((await b.journal.question(approvalId("q1"))).map((q) => q.session)).toEqual([S1, S2]);
       expect(await b.journal.question(approvalId("q9"))).toEqual([]);
+      const expired = async (by: number, after: ExpiredPage["after"] = null) =>
+        (await b.journal.expired({ by: millis(by), after, most: 2 })).map((q) => `${q.session.slice(-1)}${q.approval}`);
+      expect(await expired(8_999)).toEqual([]);
+      expect(await expired(9_000)).toEqual(["1q1", "1q2"]);
+      expect(await expired(9_000, second ?? null)).toEqual(["2q1"]);
 
       await a.journal.append(append(one, 4, [answered("q1", "ana", ZERO)]));
       expect(await waiting()).toEqual(["1q1", "1q2", "2q1"]); // one of two

@@ -471,6 +471,13 @@ export function openMemory(
     },
     sessions: async (page) => pageOf(disk.sessions.values(), page),
     questions: async ({ after, most }) => disk.questions.filter((q) => q.arrival > after).slice(0, most),
+    expired: async ({ by, after, most }) =>
+      disk.questions
+        .flatMap((q) => (q.expiresAt !== null && q.expiresAt <= by ? [{ ...q, due: q.expiresAt }] : []))
+        .sort((a, b) => a.due - b.due || a.arrival - b.arrival)
+        .filter((q) => after === null || q.due > (after.expiresAt ?? 0) || (q.due === after.expiresAt && q.arrival > after.arrival))
+        .slice(0, most)
+        .map(({ due: _, ...listed }) => listed),
     question: async (approval) => disk.questions.filter((q) => q.approval === approval),
     unknownsLike: (sought) => disk.unknowns.filter((u) => isSameCall(u, sought)).sort((a, b) => a.at - b.at),
     isKnown: (set, values, cased) =>

@@ -159,7 +159,7 @@ export function createSubscribe(journal: Places, ear: LiveText, closed: AbortSig
     const concerns = (stream: string | null): void => {
       if (stream === null || session === null || stream === session) bell.ring();
     };
-    const stops = [journal.watch(concerns), ear.watch(concerns)];
+    const stops = [journal.watch(concerns, session ?? undefined), ear.watch(concerns)];
     try {
       while (!until.aborted) {
         bell.still();

@@ -29,11 +29,11 @@ import {
   type SealMode,
   type Seq,
   type SessionId,
-  type StreamId,
   seq,
 } from "@orgate/core/vocab";
 import type { Inbox } from "./inbox.ts";
 import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
+import { Onlookers } from "./onlookers.ts";
 import { type SealedPart, Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import type { Alarms } from "./sqlite/proof/alarms.ts";
@@ -86,7 +86,7 @@ export class SqliteJournal {
   readonly #parts: JournalParts;
   readonly #held = new Map<SessionId, Epoch>();
   readonly #sealer: Sealer;
-  readonly #onlookers = new Set<(stream: StreamId | null) => void>();
+  readonly #onlookers: Onlookers;
   /** What this process has written and not sealed. */
   readonly #unsealed = new UnsealedMarks();
   /** Sessions whose rows in lists wait for the next seal. */
@@ -103,6 +103,7 @@ export class SqliteJournal {
   constructor(parts: JournalParts) {
     this.#parts = parts;
     this.#sealer = new Sealer({ ...parts, held: this.#held });
+    this.#onlookers = new Onlookers(parts);
     this.#last = parts.reader.writerHead(parts.owner.writer);
     this.#isRecovered = !parts.reader.hasUnsealed(parts.owner.writer);
     if (!this.#isRecovered) this.#schedule();
@@ -128,7 +129,7 @@ export class SqliteJournal {
       },
       take: (session) => this.#take(session),
       release: (hold) => this.#release(hold),
-      watch: (changed) => this.#watch(changed),
+      watch: this.#onlookers.watch,
       keepCounts: async (names, now) => {
         this.check();
         reader.proveToBeCounted(names, now);
@@ -317,7 +318,7 @@ export class SqliteJournal {
     );
     for (const [w, first] of firsts) w.done(first);
     for (const { append } of parts) for (const { session } of append.beside?.tells ?? []) this.#parts.inbox.wake(session);
-    for (const stream of ahead.keys()) for (const look of [...this.#onlookers]) look(stream);
+    this.#onlookers.tell(ahead.keys());
   }
 
   /** Raises an alarm when this writer's next seal exists already and is not the one that this process made. */
@@ -353,22 +354,6 @@ export class SqliteJournal {
 
   #holds(hold: Hold): boolean {
     return this.#stopped === null && this.#held.get(hold.session) === hold.epoch && this.#parts.alarms.standing().length === 0;
-  }
-
-  #watch(changed: (stream: StreamId | null) => void): () => void {
-    const look = (stream: StreamId | null): void => {
-      try {
-        changed(stream);
-      } catch {
-        // an onlooker's error is its own: what is written does not depend on who looks
-      }
-    };
-    this.#onlookers.add(look);
-    const stop = this.#parts.inbox.watchChanges(() => look(null));
-    return () => {
-      this.#onlookers.delete(look);
-      stop();
-    };
   }
 }
 

@@ -12,6 +12,7 @@ export type JournalReads = Pick<
   | "find"
   | "sessions"
   | "questions"
+  | "expired"
   | "question"
   | "unknownsLike"
   | "counted"
@@ -41,6 +42,7 @@ export function journalReads(reader: SqliteReader): JournalReads {
     find: async (external) => reader.find(external),
     sessions: async (page) => reader.sessions(page),
     questions: async (page) => reader.questions.page(page),
+    expired: async (page) => reader.questions.expired(page),
     question: async (approval) => reader.questions.byId(approval),
     unknownsLike: (sought) => reader.unknowns.like(sought),
     counted: (sought) => reader.counted(sought),

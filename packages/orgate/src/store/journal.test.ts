@@ -252,6 +252,23 @@ test("J-1 J-23 several appends of one session in one transaction leave its row a
   expect(store.wrongRows(2_000)).toEqual([]);
 });
 
+test("J-25 whoever watches one stream hears of no other, whichever process wrote it", async () => {
+  const directory = folder();
+  const [own, other] = [open(directory), open(directory)];
+  const names = ["notes:1", "notes:2", "notes:3"].map(streamId);
+  const heard: string[] = [];
+  for (const name of names) own.journal.watch((stream) => heard.push(`${name} ${stream}`), name);
+  const write = (store: Store, stream: StreamId, after: number) =>
+    store.journal.append({ stream, after: seq(after), hold: null, consumes: [], unlessHalted: [], events: stamped(noteOf(1)) });
+  await write(own, streamId("notes:2"), 0);
+  expect(heard).toEqual(["notes:2 notes:2"]);
+  const told = new Promise<void>((resolve) => own.journal.watch(() => resolve(), streamId("notes:3")));
+  await write(other, streamId("notes:3"), 0);
+  await told;
+  expect(heard.filter((one) => one.startsWith("notes:1"))).toEqual([]);
+  expect(heard).toContain("notes:3 null");
+});
+
 test("J-26 sessions, open requests and open unknowns are counted as they change; the counts are made again where the table is missing", async () => {
   const directory = folder();
   const store = open(directory);

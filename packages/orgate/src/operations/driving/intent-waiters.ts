@@ -23,7 +23,7 @@ export class IntentWaiters {
         (state) => state === "taken" && resolve(true),
         () => resolve(false),
       );
-    const stop = journal.watch((stream) => (stream === null || stream === session) && look());
+    const stop = journal.watch((stream) => (stream === null || stream === session) && look(), session);
     const timer = setTimeout(() => resolve(false), waitMs);
     look();
     try {

@@ -22,6 +22,7 @@ import {
   type Seq,
   type StreamId,
   seq,
+  streamId,
   TRUSTED_VALUES,
   type WriterId,
 } from "@orgate/core/vocab";
@@ -62,6 +63,8 @@ export type SqliteReader = Readonly<{
   /** In the order in which it became durable, fewer than asked for when there is much. */
   tail(after: Position, most: number): readonly WrittenEntry[];
   position(): Position;
+  /** Streams that have grown after a position, and where the journal ends now. */
+  streamsAfter(position: Position): Readonly<{ last: Position; streams: readonly StreamId[] }>;
   questions: ApprovalRequestReader;
   unknowns: UnknownReader;
   counted(sought: CountQuery): RecentCounts;
@@ -150,10 +153,14 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
 
 type Safely = <T>(read: () => T) => T;
 
-function writerReader(db: DatabaseSync, safely: Safely): Pick<SqliteReader, "writerHead" | "incarnation" | "position"> {
+function writerReader(db: DatabaseSync, safely: Safely): Pick<SqliteReader, "writerHead" | "incarnation" | "position" | "streamsAfter"> {
   const lastSeal = db.prepare("SELECT number, hash FROM seals WHERE writer = ? ORDER BY number DESC LIMIT 1");
   const incarnationOf = db.prepare("SELECT incarnation FROM writers WHERE writer = ?");
   const lastPosition = db.prepare("SELECT id + count - 1 AS last FROM appends ORDER BY id DESC LIMIT 1");
+  const grown = db.prepare(
+    `SELECT s.stream, g.last FROM (SELECT stream, max(id + count - 1) AS last FROM appends WHERE id > ? GROUP BY stream) AS g
+     JOIN streams AS s ON s.no = g.stream`,
+  );
   return {
     writerHead(writer) {
       const row = safely(() => lastSeal.get(writer));
@@ -161,6 +168,11 @@ function writerReader(db: DatabaseSync, safely: Safely): Pick<SqliteReader, "wri
     },
     incarnation: (writer) => Number(safely(() => incarnationOf.get(writer))?.incarnation ?? 0),
     position: () => Number(safely(() => lastPosition.get())?.last ?? 0),
+    streamsAfter(position) {
+      const found = safely(() => grown.all(position));
+      const last = found.reduce((most, row) => Math.max(most, Number(row.last)), position);
+      return { last, streams: found.map((row) => streamId(String(row.stream))) };
+    },
   };
 }
 

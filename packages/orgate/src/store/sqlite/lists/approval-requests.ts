@@ -1,6 +1,12 @@
 /** Open approval requests as rows: written with the events that ask and settle them, rebuilt from the entries if the table is missing. */
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { type ApprovalPage, type ListedApproval, NO_PENDING_APPROVALS, type PendingApprovals } from "@orgate/core/journal";
+import {
+  type ApprovalPage,
+  type ExpiredPage,
+  type ListedApproval,
+  NO_PENDING_APPROVALS,
+  type PendingApprovals,
+} from "@orgate/core/journal";
 import { type ApprovalId, type SessionId, sessionId } from "@orgate/core/vocab";
 import {
   type ApprovalMacs,
@@ -11,39 +17,47 @@ import {
 } from "../proof/approval-proof.ts";
 import { hasTable, makeOnce } from "../side-table.ts";
 
+/** Read from the text that is proved, so that no column can say otherwise. */
+const DUE = "json_extract(question, '$.expiresAt')";
+
 /** Positions are never reused: a reader that follows the list asks for those after the last it saw. */
 const schemaWith = (mac: string): string => `
 CREATE TABLE questions (
   arrival INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, approval TEXT NOT NULL, question TEXT NOT NULL,${mac} UNIQUE (session, approval)
 ) STRICT;
 CREATE INDEX questions_by_id ON questions (approval);
+CREATE INDEX questions_by_due ON questions (${DUE}) WHERE ${DUE} IS NOT NULL;
 `;
 export const QUESTIONS_SCHEMA = schemaWith(" mac TEXT NOT NULL DEFAULT '',");
 
 /** Each has an index that ends in its order: no scan, no sort. */
 export const QUESTIONS_SQL = Object.freeze({
   page: "SELECT * FROM questions WHERE arrival > ? ORDER BY arrival LIMIT ?",
+  expired: `SELECT * FROM questions WHERE ${DUE} <= ? AND (${DUE}, arrival) > (?, ?) ORDER BY ${DUE}, arrival LIMIT ?`,
   byId: "SELECT * FROM questions WHERE approval = ? ORDER BY arrival",
   ofSession: "SELECT * FROM questions WHERE session = ?",
 });
 
 export type ApprovalRequestReader = Readonly<{
   page(page: ApprovalPage): readonly ListedApproval[];
+  expired(page: ExpiredPage): readonly ListedApproval[];
   byId(approval: ApprovalId): readonly ListedApproval[];
   ofSession(session: SessionId): PendingApprovals;
 }>;
 
+type Row = Record<string, SQLOutputValue>;
 /** Walks through the list that are under way at once; more than these are not followed to their end. */
 const MOST_WALKS = 1_000;
 
 /** `snapshot` runs statements at one moment of the database. Without a proof (no project keys), rows are believed. */
 export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) => T, proof: ApprovalProof | null): ApprovalRequestReader {
   const [page, byId, ofSession] = [db.prepare(QUESTIONS_SQL.page), db.prepare(QUESTIONS_SQL.byId), db.prepare(QUESTIONS_SQL.ofSession)];
-  const genuine = (rows: Record<string, SQLOutputValue>[]) => (proof === null ? rows : rows.filter(proof.isGenuine));
+  const expired = db.prepare(QUESTIONS_SQL.expired);
+  const genuine = (rows: Row[]) => (proof === null ? rows : rows.filter(proof.isGenuine));
   /** Positions of readers who started at the list's beginning: at its end it must be whole. Readers who only follow new rows are not among them. */
   const walks = new Set<number>();
 
-  function checkWhole(after: number, rows: readonly Record<string, SQLOutputValue>[], isEnd: boolean): void {
+  function checkWhole(after: number, rows: readonly Row[], isEnd: boolean): void {
     if (proof === null || (after > 0 && !walks.delete(after))) return;
     const last = Number(rows.at(-1)?.arrival);
     if (!isEnd) {
@@ -53,21 +67,33 @@ export function questionReader(db: DatabaseSync, snapshot: <T>(look: () => T) =>
     else proof.check();
   }
   /** A short page is the last: rows that are not shown take no place on it. */
-  function readPage(after: number, most: number): readonly ListedApproval[] {
-    const rows: Record<string, SQLOutputValue>[] = [];
+  function readPage(most: number, next: (last: Row | null, room: number) => Row[]): Readonly<{ rows: Row[]; shown: ListedApproval[] }> {
+    const rows: Row[] = [];
     const shown: ListedApproval[] = [];
     for (let isEnd = false; !isEnd && shown.length < most; ) {
       const room = most - shown.length;
-      const more = page.all(Number(rows.at(-1)?.arrival ?? after), room);
+      const more = next(rows.at(-1) ?? null, room);
       isEnd = more.length < room;
       rows.push(...more);
       shown.push(...genuine(more).map(toListed));
     }
-    checkWhole(after, rows, shown.length < most);
-    return shown;
+    return { rows, shown };
   }
   return {
-    page: ({ after, most }) => snapshot(() => readPage(after, most)),
+    page: ({ after, most }) =>
+      snapshot(() => {
+        const { rows, shown } = readPage(most, (last, room) => page.all(Number(last?.arrival ?? after), room));
+        checkWhole(after, rows, shown.length < most);
+        return shown;
+      }),
+    expired: ({ by, after, most }) =>
+      snapshot(() => {
+        const next = (last: Row | null, room: number) => {
+          const from = last === null ? after : toListed(last);
+          return expired.all(by, from?.expiresAt ?? -1, from?.arrival ?? 0, room);
+        };
+        return readPage(most, next).shown;
+      }),
     byId: (approval) =>
       snapshot(() => {
         const rows = byId.all(approval);
@@ -140,4 +166,4 @@ function refill(db: DatabaseSync, macs: ApprovalMacs | null, waiting: (session: 
   }
 }
 
-const toListed = (row: Record<string, SQLOutputValue>): ListedApproval => ({ ...questionIn(row), arrival: Number(row.arrival) });
+const toListed = (row: Row): ListedApproval => ({ ...questionIn(row), arrival: Number(row.arrival) });
