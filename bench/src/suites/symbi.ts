@@ -31,12 +31,13 @@ const record = (fields: Readonly<Record<string, "string" | "long">>): ToolShape[
   fields: new Map(Object.entries(fields).map(([name, kind]) => [name, { type: { kind }, required: true }])),
 });
 const TOOLS: readonly ToolShape[] = [
-  { name: "read_inbox", effects: ["read"], args: record({}), targets: [], outgoing: [], resourceTypes: ["Tool"] },
+  { name: "read_inbox", effects: ["read"], args: record({}), targets: [], lists: [], outgoing: [], resourceTypes: ["Tool"] },
   {
     name: "pay",
     effects: ["spend"],
     args: record({ account: "string", euros: "long" }),
-    targets: [{ arg: "account", required: true }],
+    targets: [{ arg: "account", kind: "target", required: true }],
+    lists: [],
     outgoing: [],
     resourceTypes: ["Tool"],
   },
@@ -45,6 +46,7 @@ const TOOLS: readonly ToolShape[] = [
     effects: ["network"],
     args: record({ to: "string", text: "string" }),
     targets: [],
+    lists: [],
     outgoing: [],
     resourceTypes: ["Host"],
   },

@@ -22,6 +22,7 @@ const tool = (name: string, effect: "read" | "spend" | "network", given: Conditi
   effects: [effect],
   args: given,
   targets: [],
+  lists: [],
   outgoing: [],
   resourceTypes: [],
 });

@@ -84,7 +84,7 @@ export type ToolDefinition<In extends Schema, Out extends Schema | undefined = u
   server?: string;
   /** The most one call may cost, in cents of the currency of the agent's prices. Reserved before it starts; `context.spent` reports the real cost. */
   maxCents?: number;
-  /** Arguments that say on what or towards whom it acts, each with its kind: policies learn whether the user named them, and whether they are trusted values. */
+  /** Arguments that say on what or towards whom it acts, and values, each with its kind: policies learn whether the user named them, and whether they are trusted values. */
   targets?: Readonly<Record<string, TargetKind | TargetDefinition>>;
   /** Arguments whose text leaves the system. */
   outgoing?: readonly string[];

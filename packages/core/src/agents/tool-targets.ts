@@ -1,19 +1,25 @@
-/** A tool's declarations about its arguments and output: targets, text that leaves, trusted values, names of things (T-4). */
+/** A tool's declarations about its arguments and output: targets, values, text that leaves, trusted values, names of things (T-4). */
 import {
   type FaultError,
+  followSchema,
   type JsonObject,
   type LearnRule,
   type NameRule,
+  type PathStep,
+  parseJsonPath,
   TARGET_KINDS,
   type Target,
   type TargetKind,
   type Tool,
+  toTargetName,
 } from "../vocab/index.ts";
 import { readThingName } from "./records/thing-name.ts";
 import { type RecordDefinition, readRecords } from "./records/tool-records.ts";
 
-export type TargetDefinition = Readonly<{ kind: TargetKind; known?: readonly string[]; of?: string }>;
+/** `per`, for a number: the target for which totals are counted apart (`{ kind: "number", per: "to" }`). */
+export type TargetDefinition = Readonly<{ kind: TargetKind; known?: readonly string[]; of?: string; per?: string }>;
 export type TargetsDefinition = Readonly<{
+  /** By argument, or by the path of values inside one: `passengers[].email`. Policies name the latter `passengers_email`. */
   targets?: Readonly<Record<string, TargetKind | TargetDefinition>>;
   outgoing?: readonly string[];
   learns?: readonly LearnRule[];
@@ -32,6 +38,8 @@ const USUAL: Readonly<Record<TargetKind, readonly string[]>> = {
   path: ["paths"],
   account: ["payees"],
   id: [],
+  text: [],
+  number: [],
 };
 /** Kinds whose values can be keys of things. */
 const STANDS_FOR: readonly TargetKind[] = ["id", "account", "recipient"];
@@ -45,13 +53,26 @@ export function readTargets(given: TargetsDefinition, schema: JsonObject, refuse
       throw refuse(`\`${field}\` names \`${arg}\`: names that begin with two underscores mean something else to Cedar`);
     return arg;
   };
-  const targets = Object.entries(given.targets ?? {}).map(([arg, one]) => [known(arg, "targets"), targetOf(arg, one, refuse)] as const);
+  const placed = Object.entries(given.targets ?? {}).map(([at, one]) => {
+    const path = names.includes(at) ? null : pathIn(at, schema);
+    const name = path === null ? known(at, "targets") : toTargetName(path);
+    if (name.startsWith("__")) known(name, "targets");
+    return { at, name, target: targetOf(at, one, path, refuse) };
+  });
+  const nameOf = (at: unknown): string | undefined => placed.find((one) => one.at === at || one.name === at)?.name;
+  const targets = placed.map(({ at, name, target }) => {
+    if (placed.some((one) => one.name === name && one.at !== at) || (target.path !== undefined && names.includes(name)))
+      throw refuse(`\`targets.${at}\` is called \`${name}\` in policies, and so is another argument of it`);
+    return [
+      name,
+      target.per === undefined ? target : Object.freeze({ ...target, per: perOf(at, nameOf(target.per), placed, refuse) }),
+    ] as const;
+  });
   const outgoing = (given.outgoing ?? []).map((arg) => known(arg, "outgoing"));
-  const twice = outgoing.find((arg) => targets.some(([name]) => name === arg));
-  if (twice !== undefined) throw refuse(`\`${twice}\` is a target or text that leaves, not both`);
   const learns = (given.learns ?? []).map(({ set, from }) => {
-    if (!targets.some(([arg]) => arg === from)) throw refuse(`\`learns\` takes from \`${String(from)}\`, which is no target of it`);
-    return Object.freeze({ set: readThingName(set, "learns", refuse), from });
+    const name = nameOf(from);
+    if (name === undefined) throw refuse(`\`learns\` takes from \`${String(from)}\`, which is no target of it`);
+    return Object.freeze({ set: readThingName(set, "learns", refuse), from: name });
   });
   const markup = given.markup ?? "clean";
   if (markup !== "clean" && markup !== "keep") throw refuse("`markup` must be clean or keep");
@@ -68,13 +89,35 @@ export function readTargets(given: TargetsDefinition, schema: JsonObject, refuse
   };
 }
 
-function targetOf(arg: string, given: TargetKind | TargetDefinition, refuse: Refuse): Target {
-  const { kind, known, of } = typeof given === "string" ? { kind: given, known: undefined, of: undefined } : given;
-  if (!TARGET_KINDS.includes(kind)) throw refuse(`\`targets.${arg}\` must be one of ${TARGET_KINDS.join(", ")}`);
+/** Null: it is no path, or the schema does not lead there. */
+function pathIn(at: string, schema: JsonObject): readonly PathStep[] | null {
+  const path = parseJsonPath(at);
+  return path === null || path.length < 2 || followSchema(schema, path) === null ? null : path;
+}
+
+function targetOf(at: string, given: TargetKind | TargetDefinition, path: readonly PathStep[] | null, refuse: Refuse): Target {
+  const { kind, known, of, per } = typeof given === "string" ? { kind: given, known: undefined, of: undefined, per: undefined } : given;
+  if (!TARGET_KINDS.includes(kind)) throw refuse(`\`targets.${at}\` must be one of ${TARGET_KINDS.join(", ")}`);
   if (of !== undefined && !STANDS_FOR.includes(kind))
-    throw refuse(`\`targets.${arg}\`: only an id, an account or a recipient stands for a thing that others name or record`);
-  const sets = (known ?? USUAL[kind]).map((set) => readThingName(set, `targets.${arg}`, refuse));
-  return Object.freeze({ kind, known: Object.freeze(sets), of: of === undefined ? null : readThingName(of, `targets.${arg}`, refuse) });
+    throw refuse(`\`targets.${at}\`: only an id, an account or a recipient stands for a thing that others name or record`);
+  if (per !== undefined && kind !== "number") throw refuse(`\`targets.${at}\`: only a number has totals that \`per\` could count apart`);
+  if (kind === "number" && known !== undefined) throw refuse(`\`targets.${at}\`: a number is in no set of trusted values`);
+  const sets = (known ?? USUAL[kind]).map((set) => readThingName(set, `targets.${at}`, refuse));
+  return Object.freeze({
+    kind,
+    known: Object.freeze(sets),
+    of: of === undefined ? null : readThingName(of, `targets.${at}`, refuse),
+    ...(path === null ? {} : { path: Object.freeze(path) }),
+    ...(per === undefined ? {} : { per }),
+  });
+}
+
+type Placed = Readonly<{ name: string; target: Target }>;
+function perOf(at: string, per: string | undefined, placed: readonly Placed[], refuse: Refuse): string {
+  const found = placed.find(({ name }) => name === per);
+  if (found === undefined || found.target.kind === "number")
+    throw refuse(`\`targets.${at}\`: \`per\` must name another target of it that is no number`);
+  return found.name;
 }
 
 function namesOf({ of, from }: NameRule, refuse: Refuse): NameRule {

@@ -1,5 +1,6 @@
 export { findSurvivingLabels, readGrant, refuseGrant, type WidestGrant } from "./approvals.ts";
 export { toArgTypes } from "./arguments/arg-types.ts";
+export { type ListType, toListTypes } from "./arguments/lists.ts";
 export { isRequired, plainValue } from "./arguments/targets.ts";
 export { type CedarGate, cedarGate, type Explanation, type PolicySet } from "./cedar.ts";
 export { refusalFor } from "./fail-closed.ts";

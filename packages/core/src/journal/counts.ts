@@ -5,6 +5,7 @@
  */
 import {
   type CallId,
+  counterForTotal,
   counterForValue,
   type JournalEvent,
   type Millis,
@@ -63,7 +64,10 @@ export function foldTally(t: Tally, agent: string, at: Millis, e: JournalEvent):
       const values = Object.entries(e.values).flatMap(([arg, all]) =>
         all.map((value) => count(counterForValue(e.tool, arg), 1, at, value)),
       );
-      t.last = [count(`calls:${e.tool}`, 1, at), ...values];
+      const totals = Object.entries(e.amounts ?? {}).flatMap(([arg, { by, per }]) =>
+        ["", ...per].map((value) => count(counterForTotal(e.tool, arg), by, at, value)),
+      );
+      t.last = [count(`calls:${e.tool}`, 1, at), ...values, ...totals];
       return;
     }
     case "model.asked": {

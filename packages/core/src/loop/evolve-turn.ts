@@ -3,6 +3,7 @@ import { observeOutcome, observeUnstarted } from "../observe/observe.ts";
 import { pinTask } from "../reason/window.ts";
 import { NO_RESERVATION, NO_USAGE, type Observation, totalTokens } from "../vocab/index.ts";
 import { type Call, isDelegated, isSettled, runningTool, UNDECIDED } from "./calls/call.ts";
+import { keepSaid } from "./calls/said-words.ts";
 import { type EventOf, inTurn } from "./fold-parts.ts";
 import { sumUsed } from "./limits/budgets.ts";
 import { reopenKeep, reopenRecall } from "./memory/evolve.ts";
@@ -23,6 +24,7 @@ export function foldTurnStarted(s: State, e: EventOf<"turn.started">): State {
     number: e.turn,
     limits: e.limits,
     by: e.by,
+    startedAt: s.at,
     words: isOwnWord(s, e.by, e.turn) ? [e.input] : [],
     speakers: [...new Set([e.by.id, ...(e.turn === 1 ? (s.parent?.speakers ?? []) : [])])],
     iterations: 0,
@@ -130,6 +132,7 @@ export function foldTurnEnded(s: State, e: EventOf<"turn.ended">): State {
   s.lost = totalTokens(e.lost) + t.lostBelow;
   s.micros += t.micros + (t.settled.micros ?? 0); // what is still set aside is added when it is settled
   s.unpriced ||= t.unpriced;
+  keepSaid(s.said, t);
   s.turn = null;
   return s;
 }

@@ -74,6 +74,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     allowedCalls: new Map(),
     tally: newTally(),
     values: new Map(),
+    said: [],
     names: new Map(),
     recalled: new Map(),
     recalledTexts: [],

@@ -211,7 +211,7 @@ function cutOff(call: Parameters<typeof applyContract>[0], tool: Tool | null, to
 function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, action, counted, now, aimsOf }: Asked): Facts {
   const read = p.counts.reader({ session: s.session, action: id }, now);
   const lately: Facts["lately"] = (counter) => read({ ...counter, agent: s.agent.name });
-  return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, lately)) };
+  return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, { lately, now })) };
 }
 
 type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: ReadTargetFacts }>;

@@ -11,6 +11,7 @@ import {
   type CallId,
   type CallKey,
   callKey,
+  counterForTotal,
   counterForValue,
   type Digest,
   type Epoch,
@@ -96,8 +97,10 @@ export type State = {
   readonly allowedCalls: Map<string, number>;
   /** Its counts over hours and days. */
   readonly tally: Tally;
-  /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest. */
+  /** Starts per value of a target, by `calls:TOOL/ARGUMENT` and the value's digest; totals of numbers, by `total:TOOL/ARGUMENT`. */
   readonly values: Map<string, number>;
+  /** What the user wrote in turns that have ended, the newest of them. */
+  readonly said: SaidTurn[];
   /** Names behind ids, the newest given. */
   readonly names: Map<string, string>;
   /** Recalled items, by id: each text stands in the journal once. And all of it as it came, for what values were seen in. */
@@ -158,6 +161,9 @@ export type Unknown = {
   cleaned: Tool["markup"] | null;
 };
 
+/** What was said in a turn that has ended, and how long it is. */
+export type SaidTurn = Readonly<{ number: number; at: Millis; by: Principal; words: readonly string[]; chars: number }>;
+
 /** The end of the last turn. */
 export type Last = Omit<Extract<JournalEvent, { kind: "turn.ended" }>, "kind">;
 
@@ -165,6 +171,7 @@ export type Turn = {
   readonly number: number;
   readonly limits: Limits;
   readonly by: Principal;
+  readonly startedAt: Millis;
   /** Texts that the user wrote in this turn. */
   readonly words: string[];
   /** Everybody whose words the turn follows, by name: none of them is a stranger to what it asks for. */
@@ -302,3 +309,5 @@ export const NO_SUMMARY: Turn["summary"] = Object.freeze({
 
 /** The key of a counter per value of a target. */
 export const valueKey = (tool: string, of: string, value: string): string => `${counterForValue(tool, of)}\n${value}`;
+/** The same of a total; without a value, of all calls. */
+export const totalKey = (tool: string, arg: string, value: string): string => `${counterForTotal(tool, arg)}\n${value}`;

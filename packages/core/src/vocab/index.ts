@@ -30,7 +30,7 @@ export * from "./rules/recovery.ts";
 export type * from "./rules/repeat.ts";
 export * from "./rules/schedule.ts";
 export * from "./rules/vote.ts";
-export type * from "./targets.ts";
+export * from "./targets.ts";
 export * from "./text/base64.ts";
 export * from "./text/canonical.ts";
 export * from "./text/coverage.ts";

@@ -5,6 +5,7 @@ import type { RecordRule } from "./rules/records.ts";
 import type { BreakerSettings, ChooseRecovery, RecoveryPlan } from "./rules/recovery.ts";
 import type { Repeat } from "./rules/repeat.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
+import type { PathStep } from "./text/json-path.ts";
 
 /**
  * `unsandboxed`: a program that runs without a sandbox. It needs a second leave, of its own (T-29).
@@ -60,11 +61,18 @@ export type Target = Readonly<{
   known: readonly string[];
   /** The kind of thing it stands for: other tools tell its name, and make records of it. Null: nobody does. */
   of: string | null;
+  /** Where the values lie in an argument. Absent: the argument of this name. */
+  path?: readonly PathStep[];
+  /** For a number: the target whose totals are counted apart. */
+  per?: string;
 }>;
 /** Key under which values are counted together over all tools: ids of one kind of thing, recipients, accounts. */
 export const targetCounterKind = ({ kind, of }: Pick<Target, "kind" | "of">): string => (of === null ? kind : `${kind}/${of}`);
-export const TARGET_KINDS = ["recipient", "host", "path", "account", "id"] as const;
+/** A `text` (a title, a street, a password) and a `number` are values: nothing is aimed at by them, and policies ask whether the user said them. */
+export const TARGET_KINDS = ["recipient", "host", "path", "account", "id", "text", "number"] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
+/** Values that say what is done, not on whom. */
+export const isPlainKind = (kind: TargetKind): kind is "text" | "number" => kind === "text" || kind === "number";
 
 /** When a call is done, the values of this argument join a trusted set. */
 export type LearnRule = Readonly<{ set: string; from: string }>;
@@ -101,7 +109,7 @@ export type Tool = ToolSpec &
     breaker: BreakerSettings | null;
     /** The MCP server it comes from, whose breaker its calls share; null for all others. */
     server: string | null;
-    /** By argument. */
+    /** By argument; for values inside an argument by its path as a name (`toTargetName`). */
     targets: Readonly<Record<string, Target>>;
     /** Arguments whose text leaves the system: a message, a post. What links and addresses stand in it is there for policies. */
     outgoing: readonly string[];

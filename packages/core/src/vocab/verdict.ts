@@ -80,13 +80,25 @@ export type Facts = Readonly<{
 /** By argument; an argument that was not given is absent. */
 export type ArgumentFacts = Readonly<{
   targets: Readonly<Record<string, TargetFacts>>;
+  /** Plain texts: nothing is aimed at by them. */
+  texts: Readonly<Record<string, TargetFacts>>;
+  numbers: Readonly<Record<string, NumberFacts>>;
   outgoing: Readonly<Record<string, OutgoingFacts>>;
   /** Of all together, where nothing else is known: in the tables beside policies, and when a decision is explained. */
-  sums?: Readonly<{
-    targets: Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder"> & { count: number }>;
-    outgoing: OutgoingFacts;
-  }>;
+  sums?: Readonly<{ targets: TargetsSum; values: ValuesSum; outgoing: OutgoingFacts }>;
 }>;
+export type TargetsSum = Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder" | "said"> & { count: number }>;
+/** Of the plain texts and the numbers together. */
+export type ValuesSum = Readonly<Pick<TargetFacts, "inRequest" | "said"> & { count: number }>;
+
+/** How long ago the user last named a value: 0 turns is this one. Of several values the one that was named longest ago. */
+export type Said = Readonly<{ turnsAgo: number; secondsAgo: number }>;
+/** Of several the one that was said longest ago; null where one was not said, or there is none. */
+export function oldestSaid(all: readonly (Said | null)[]): Said | null {
+  const found = all.filter((one) => one !== null);
+  if (found.length === 0 || found.length < all.length) return null;
+  return { turnsAgo: Math.max(...found.map((one) => one.turnsAgo)), secondsAgo: Math.max(...found.map((one) => one.secondsAgo)) };
+}
 
 /** Of all values of one argument together: what holds for each of them holds. */
 export type TargetFacts = Readonly<{
@@ -107,6 +119,21 @@ export type TargetFacts = Readonly<{
   /** Name of the thing that an id stands for; null where no tool has given one. */
   name: string | null;
   nameInRequest: boolean;
+  /** Null: the user has not named each of its values in this session, as far back as is looked. A look-up: only where a policy reads it. */
+  said(): Said | null;
+}>;
+
+/** Of all numbers of one argument together. Amounts are whole ten-thousandths. */
+export type NumberFacts = Readonly<{
+  inRequest: boolean;
+  said(): Said | null;
+  /** Null: several, or what a decimal cannot hold. */
+  amount: number | null;
+  /** Over the calls of this tool, this one with them; null: a decimal cannot hold it. */
+  total: Counts | null;
+  totalLately(): RecentCounts | null;
+  /** Over those with the same value of the target that `per` names; of several values the one with the most. Null: it names none. */
+  perTarget: Readonly<{ total: Counts | null; totalLately(): RecentCounts | null }> | null;
 }>;
 
 /** Of a text that leaves the system. */
@@ -118,20 +145,23 @@ export type OutgoingFacts = Readonly<{
   seenUnder: readonly string[];
 }>;
 
+export const NO_ARGUMENT_FACTS: ArgumentFacts = Object.freeze({ targets: {}, texts: {}, numbers: {}, outgoing: {} });
 /** Nothing was counted lately, and nothing is aimed at. */
 export const NO_MORE_FACTS: Pick<Facts, "media" | "lately" | "aims"> = Object.freeze({
   media: [],
   lately: () => ({ hour: 0, day: 0 }),
-  aims: () => ({ targets: {}, outgoing: {} }),
+  aims: () => NO_ARGUMENT_FACTS,
 });
 
 export type Counts = Readonly<{ turn: number; session: number }>;
 
-/** A counter over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` and `touched:KIND` per value, `tokens`, `micros`. */
+/** A counter over hours and days, by agent: `calls:TOOL`, `calls:TOOL/ARGUMENT` and `touched:KIND` per value, `total:TOOL/ARGUMENT`, also per value, `tokens`, `micros`. */
 export type Counter = Readonly<{ name: string /** Empty: all of them. */; value: string }>;
 /** The counter that a value of a started call belongs to. `of` is an argument, or `kind:KIND` for the targets of one kind, whatever tool has them. */
 export const counterForValue = (tool: string, of: string): string =>
   of.startsWith("kind:") ? `touched:${of.slice(5)}` : `calls:${tool}/${of}`;
+/** The counter that sums the numbers of an argument, in ten-thousandths: of all calls (the value is empty), and per value of a target. */
+export const counterForTotal = (tool: string, arg: string): string => `total:${tool}/${arg}`;
 /** At least what happened in the last hour or day, and at most what happened five minutes before that. */
 export type RecentCounts = Readonly<{ hour: number; day: number }>;
 

@@ -43,7 +43,15 @@ const override = lazily(() =>
     targets: z
       .record(
         z.string(),
-        z.union([target(), z.strictObject({ kind: target(), known: z.array(z.string()).exactOptional(), of: z.string().exactOptional() })]),
+        z.union([
+          target(),
+          z.strictObject({
+            kind: target(),
+            known: z.array(z.string()).exactOptional(),
+            of: z.string().exactOptional(),
+            per: z.string().exactOptional(),
+          }),
+        ]),
       )
       .exactOptional(),
     outgoing: z.array(z.string()).exactOptional(),

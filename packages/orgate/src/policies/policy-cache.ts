@@ -88,7 +88,7 @@ export function runCaseCached(
   const { action, refused } = c.user === undefined ? toCaseAction(c, tools) : { action: null, refused: null };
   if (refused !== null) return runCase(c, gate, tools, sha256);
   const tool = tools.find(({ name }) => `tool:${name}` === c.action);
-  const aims = { targets: Object.keys(tool?.targets ?? {}), outgoing: tool?.outgoing ?? [] };
+  const aims = { targets: tool?.targets ?? {}, outgoing: tool?.outgoing ?? [] };
   const digest = named({
     gate: gate.digest,
     ...under,

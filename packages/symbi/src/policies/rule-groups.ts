@@ -89,7 +89,7 @@ const aboutTool = (tool: ToolShape, tools: readonly ToolShape[]): About => ({
 
 /** Whether it speaks of what only a call of a tool has. */
 function needsTool(e: Expression | null): boolean {
-  const words = ["args", "facts", "targets", "outgoing", "tool"];
+  const words = ["args", "facts", "targets", "values", "lists", "outgoing", "tool"];
   const inside = (value: unknown): boolean => {
     if (typeof value !== "object" || value === null) return false;
     if ("kind" in value && value.kind === "ident" && "name" in value && words.some((w) => w === value.name)) return true;

@@ -3,16 +3,30 @@
  * Rule: G-27.
  */
 import type { Target } from "../../vocab/index.ts";
+import type { ExactNumber } from "./amounts.ts";
+import { findNumbers, numberKey } from "./said-numbers.ts";
 import { isCaseSensitive, plainText, plainValue } from "./targets.ts";
 
 /** Text that a person wrote, ready to be searched. */
-export type MatchRequest = Readonly<{ cased: string; folded: string; hosts: ReadonlySet<string> }>;
+export type MatchRequest = Readonly<{ cased: string; folded: string; hosts: ReadonlySet<string>; numbers(): ReadonlySet<string> }>;
 
 export function toMatchRequest(words: readonly string[]): MatchRequest {
   const cased = words.map(plainText).join("\n\n");
   const folded = cased.toLowerCase();
-  return { cased, folded, hosts: new Set(findLinks(folded).flatMap((link) => toHostName(link) ?? [])) };
+  let numbers: ReadonlySet<string> | null = null;
+  return {
+    cased,
+    folded,
+    hosts: new Set(findLinks(folded).flatMap((link) => toHostName(link) ?? [])),
+    numbers: () => {
+      numbers ??= findNumbers(folded);
+      return numbers;
+    },
+  };
 }
+
+/** A number that stands for itself, whatever it is a number of. */
+export const isNumberInRequest = (request: MatchRequest, number: ExactNumber): boolean => request.numbers().has(numberKey(number));
 
 export function isInRequest(request: MatchRequest, kind: Target["kind"], value: string): boolean {
   const plain = plainValue(value);

@@ -5,6 +5,8 @@
 import {
   type Digest,
   digestJson,
+  findAtPath,
+  followSchema,
   type Hash,
   type Json,
   type JsonObject,
@@ -30,11 +32,13 @@ export function collectValues(value: Json | undefined): readonly string[] | null
   return found.size > MOST_VALUES || [...found].some((v) => v.length > MAX_VALUE) ? null : [...found];
 }
 
+/** Of a target. Null: more than the limit. */
+export const targetValues = (args: JsonObject, arg: string, { path }: Pick<Target, "path">): readonly string[] | null =>
+  path === undefined ? (Object.hasOwn(args, arg) ? collectValues(args[arg]) : []) : collectValues(findAtPath(args, path));
+
 /** Facts about such an argument are always there; about any other only when it is given, and holds something. */
-export function isRequired(inputSchema: JsonObject, arg: string): boolean {
-  const required = inputSchema["required"];
-  return Array.isArray(required) && required.includes(arg);
-}
+export const isRequired = (inputSchema: JsonObject, arg: string, path: Target["path"] = [{ kind: "field", name: arg }]): boolean =>
+  followSchema(inputSchema, path)?.required === true;
 
 /** Characters that are not seen: a text that differs from another in these looks the same. In a text, line breaks and tabs are seen, as blanks. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
@@ -56,13 +60,14 @@ export function valueDigest(kind: Target["kind"], value: string, hash: Hash): Di
   return digestJson(isCaseSensitive({ kind }) ? plain : plain.toLowerCase(), hash);
 }
 
-/** Of every target, by argument; and by `kind:KIND`, each value once. */
+/** Of every target but numbers, which have totals, by argument; and by `kind:KIND`, each value once. */
 export function targetDigests(tool: Pick<Tool, "targets"> | null, args: JsonObject | null, hash: Hash): Record<string, readonly Digest[]> {
   const out: Record<string, readonly Digest[]> = {};
   if (tool === null || args === null) return out;
   for (const arg in tool.targets) {
     const { kind } = tool.targets[arg] as Target;
-    const values = Object.hasOwn(args, arg) ? collectValues(args[arg]) : [];
+    if (kind === "number") continue;
+    const values = targetValues(args, arg, tool.targets[arg] as Target);
     out[arg] = [...new Set((values ?? [TOO_MUCH]).map((v) => valueDigest(kind, v, hash)))].sort();
   }
   for (const [arg, target] of Object.entries(tool.targets)) {
@@ -77,7 +82,7 @@ export function listTargets(tool: Pick<Tool, "targets"> | null, args: JsonObject
   if (tool === null || args === null) return null;
   const shown: Record<string, readonly string[]> = {};
   for (const arg in tool.targets) {
-    const values = Object.hasOwn(args, arg) ? collectValues(args[arg]) : [];
+    const values = targetValues(args, arg, tool.targets[arg] as Target);
     if (values === null) return null;
     shown[arg] = values.toSorted();
   }

@@ -2,9 +2,7 @@
 import * as z from "zod";
 import {
   type Action,
-  type ArgumentFacts,
   type CheckedArgs,
-  type Counts,
   callId,
   type Decision,
   type Facts,
@@ -14,16 +12,23 @@ import {
   MICROS_PER_CENT,
   millis,
   type Origin,
-  type OutgoingFacts,
   type RecentCounts,
   SCOPES,
   SURFACES,
   suggestNearest,
-  type TargetFacts,
   type Tool,
   type Verdict,
   ZERO,
 } from "../../vocab/index.ts";
+import {
+  aimSchema,
+  countsSchema,
+  leavingSchema,
+  NO_COUNTS,
+  targetsSumSchema,
+  toCaseAims,
+  valuesSumSchema,
+} from "../arguments/case-aims.ts";
 import { findInexactNumbers } from "../arguments/numbers.ts";
 import type { CedarGate } from "../cedar.ts";
 import { readUserAct } from "./user-acts.ts";
@@ -31,28 +36,6 @@ import type { PolicyWorld } from "./vocabulary.ts";
 
 /** Who acts in a case that names nobody. */
 const SOMEBODY = "somebody";
-const amount = lazily(() => z.int().min(0).default(0));
-const counts = lazily(() => z.strictObject({ turn: amount(), session: amount(), hour: amount(), day: amount() }));
-const NO_COUNTS = { turn: 0, session: 0, hour: 0, day: 0 };
-const texts = lazily(() => z.array(z.string()).default([]));
-const flag = lazily(() => z.boolean().default(false));
-const about = lazily(() => ({ inRequest: flag(), known: flag(), vouched: z.boolean().optional(), seenUnder: texts() }));
-const sumSchema = lazily(() => z.strictObject({ ...about(), count: z.int().min(0).default(1) }));
-const leavingSchema = lazily(() =>
-  z.strictObject({ links: texts(), addresses: texts(), vouched: z.boolean().optional(), seenUnder: texts() }),
-);
-const aimSchema = lazily(() =>
-  z.union([
-    z.strictObject({
-      ...about(),
-      calls: counts().default(NO_COUNTS),
-      touched: counts().default(NO_COUNTS),
-      name: z.string().optional(),
-      nameInRequest: flag(),
-    }),
-    leavingSchema(),
-  ]),
-);
 const json: () => z.ZodType<Record<string, z.core.util.JSONType>> = lazily(() => z.record(z.string(), z.json()));
 const caseBody = lazily(() =>
   z.strictObject({
@@ -68,14 +51,15 @@ const caseBody = lazily(() =>
     labels: z.array(z.string()).default([]),
     /** Media types of files that were shown. */
     media: z.array(z.string()).default([]),
-    calls: z.record(z.string(), counts()).default({}),
-    spent: counts().default(NO_COUNTS),
+    calls: z.record(z.string(), countsSchema()).default({}),
+    spent: countsSchema().default(NO_COUNTS),
     /** Money; left out, no price is known. */
-    cents: counts().optional(),
+    cents: countsSchema().optional(),
     /** Facts about arguments, by name; what is left out of a target is not so. */
     facts: z.record(z.string(), aimSchema()).optional(),
-    /** Of all targets together, for a tool that this project does not have. */
-    targets: sumSchema().optional(),
+    /** Of all targets together, for a tool that this project does not have; and of its plain texts and numbers. */
+    targets: targetsSumSchema().optional(),
+    values: valuesSumSchema().optional(),
     outgoing: leavingSchema().optional(),
     onBehalfOf: z.string().default("somebody"),
     surface: z.enum(SURFACES).default("cli"),
@@ -214,7 +198,7 @@ export const toCaseFacts = (c: Case, tools: readonly Tool[] = []): Facts => ({
   cents: c.cents ?? null,
   media: c.media,
   lately: ({ name, value }) => latelyOf(c, name, value),
-  aims: () => aimsOf(c, tools),
+  aims: () => toCaseAims(c, tools.find((t) => `tool:${t.name}` === c.action) ?? null),
   ...(c.origin === undefined ? {} : { origin: originOf(c.origin) }),
 });
 
@@ -222,57 +206,6 @@ const originOf = (given: NonNullable<Case["origin"]>): Origin =>
   "schedule" in given
     ? { kind: "schedule", schedule: given.schedule, dueAt: millis(0), attempt: 1 }
     : { kind: "webhook", webhook: "any", provider: "custom", delivery: given.delivery, key: ZERO };
-
-type Target = Omit<z.infer<ReturnType<typeof sumSchema>>, "count"> &
-  Readonly<{
-    calls?: z.infer<ReturnType<typeof counts>>;
-    touched?: z.infer<ReturnType<typeof counts>>;
-    name?: string | undefined;
-    nameInRequest?: boolean;
-  }>;
-
-/** A target that is given without facts counts as unknown. */
-function aimsOf(c: Case, tools: readonly Tool[]): ArgumentFacts {
-  const tool = tools.find((t) => `tool:${t.name}` === c.action);
-  const given = Object.keys(c.args ?? {});
-  const named = Object.entries(c.facts ?? {});
-  const strangers = Object.keys(tool?.targets ?? {}).filter((arg) => given.includes(arg) && c.facts?.[arg] === undefined);
-  const silent = (tool?.outgoing ?? []).filter((arg) => given.includes(arg) && c.facts?.[arg] === undefined);
-  const targets = named.flatMap(([arg, one]) => ("inRequest" in one ? [[arg, targetFacts(one)] as const] : []));
-  const outgoing = named.flatMap(([arg, one]) => ("inRequest" in one ? [] : [[arg, leaving(one)] as const]));
-  const aims: ArgumentFacts = {
-    targets: Object.fromEntries([...targets, ...strangers.map((arg) => [arg, targetFacts(STRANGER)] as const)]),
-    outgoing: Object.fromEntries([...outgoing, ...silent.map((arg) => [arg, leaving(SILENT)] as const)]),
-  };
-  if (c.targets === undefined && c.outgoing === undefined) return aims;
-  const { inRequest, known, vouched, seenUnder } = targetFacts(c.targets ?? STRANGER);
-  const sum = { inRequest, known, vouched, seenUnder, count: c.targets?.count ?? 0 };
-  return { ...aims, sums: { targets: sum, outgoing: leaving(c.outgoing ?? SILENT) } };
-}
-const STRANGER: Target = { inRequest: false, known: false, seenUnder: [] };
-const SILENT: z.infer<ReturnType<typeof leavingSchema>> = { links: [], addresses: [], seenUnder: [] };
-
-function targetFacts(given: Target): TargetFacts {
-  const { inRequest, known, vouched = inRequest || known, seenUnder, calls = NO_COUNTS, touched = NO_COUNTS } = given;
-  const now = ({ turn, session }: typeof calls): Counts => ({ turn, session });
-  const late = ({ hour, day }: typeof calls) => ({ hour, day });
-  return {
-    inRequest,
-    known,
-    vouched,
-    seenUnder,
-    calls: now(calls),
-    lately: () => late(calls),
-    touched: now(touched),
-    touchedLately: () => late(touched),
-    name: given.name ?? null,
-    nameInRequest: given.nameInRequest ?? false,
-  };
-}
-
-function leaving({ links, addresses, seenUnder, vouched }: z.infer<ReturnType<typeof leavingSchema>>): OutgoingFacts {
-  return { links, addresses, seenUnder, vouched: vouched ?? links.length + addresses.length === 0 };
-}
 
 function latelyOf(c: Case, name: string, value: string): RecentCounts {
   if (name === "tokens") return c.spent;

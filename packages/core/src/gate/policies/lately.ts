@@ -1,5 +1,5 @@
 /** Which counters over hours and days policies can read: these are kept. */
-import { counterForValue, type Tool, targetCounterKind } from "../../vocab/index.ts";
+import { counterForTotal, counterForValue, type Tool, targetCounterKind } from "../../vocab/index.ts";
 import { isPlainType, type Need } from "../arguments/arg-types.ts";
 import { readsLately } from "./project.ts";
 
@@ -17,6 +17,7 @@ export function listRecentCounters(context: Need, tools: readonly Tool[]): reado
       const own = readsLately(inside(calls, tool.name)) ? [`calls:${tool.name}`] : [];
       const perValue = Object.entries(tool.targets).flatMap(([arg, target]) => {
         const reads = (of: string): boolean => readsLately(inside(inside(facts, arg), of));
+        if (target.kind === "number") return reads("total") || reads("totalPerTarget") ? [counterForTotal(tool.name, arg)] : [];
         const touched = reads("touched") ? [counterForValue(tool.name, `kind:${targetCounterKind(target)}`)] : [];
         return reads("calls") ? [counterForValue(tool.name, arg), ...touched] : touched;
       });

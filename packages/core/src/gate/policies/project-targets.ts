@@ -1,22 +1,37 @@
 /** Facts about arguments as values for the engine: only those that a slice can read. */
-import type { Action, ArgumentFacts, Counts, Facts, OutgoingFacts, RecentCounts, TargetFacts } from "../../vocab/index.ts";
-import type { Need } from "../arguments/arg-types.ts";
+import {
+  type Action,
+  type ArgumentFacts,
+  type Counts,
+  type Facts,
+  type NumberFacts,
+  type OutgoingFacts,
+  oldestSaid,
+  type RecentCounts,
+  type Said,
+  type TargetFacts,
+  type TargetsSum,
+  type ValuesSum,
+} from "../../vocab/index.ts";
+import { printAmount } from "../arguments/amounts.ts";
+import { type Need, Unrepresentable } from "../arguments/arg-types.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
 
-/** Where they stand in the context: by argument, and of all targets and all outgoing texts together. */
-export const TARGET_FIELDS = ["facts", "targets", "outgoing"] as const;
+/** Where they stand in the context: by argument; of all targets, of all plain values, and of all outgoing texts together. */
+export const TARGET_FIELDS = ["facts", "targets", "values", "outgoing"] as const;
 type Call = Extract<Action, { kind: "call" }>;
 
 const ALL: Need = { whole: true, fields: new Map() };
 const inside = (need: Need, name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
 
 export function projectTargets(facts: Facts, need: Need, _: Call | null): CedarRecord {
-  const [byArgument, targets, outgoing] = TARGET_FIELDS.map((name) => inside(need, name));
-  if (byArgument == null && targets == null && outgoing == null) return NOTHING;
+  const [byArgument, targets, values, outgoing] = TARGET_FIELDS.map((name) => inside(need, name));
+  if (byArgument == null && targets == null && values == null && outgoing == null) return NOTHING;
   const aims = facts.aims();
   return {
     ...(byArgument == null ? {} : { facts: ofArguments(aims, byArgument) }),
-    ...(targets == null ? {} : { targets: picked(mergeTargets(aims), targets) }),
+    ...(targets == null ? {} : { targets: withSaid(mergeTargets(aims), targets) }),
+    ...(values == null ? {} : { values: withSaid(mergeValues(aims), values) }),
     ...(outgoing == null ? {} : { outgoing: picked(mergeOutgoing(aims), outgoing) }),
   };
 }
@@ -24,39 +39,80 @@ const NOTHING: CedarRecord = Object.freeze({});
 
 function ofArguments(aims: ArgumentFacts, need: Need): CedarRecord {
   const out: Record<string, CedarValue> = {};
-  for (const [arg, one] of Object.entries(aims.targets)) {
-    const wanted = inside(need, arg);
-    if (wanted !== null) out[arg] = target(one, wanted);
-  }
-  for (const [arg, one] of Object.entries(aims.outgoing)) {
-    const wanted = inside(need, arg);
-    if (wanted !== null) out[arg] = picked(one, wanted);
-  }
+  const put = <T>(all: Readonly<Record<string, T>>, project: (one: T, wanted: Need, arg: string) => CedarRecord): void => {
+    for (const [arg, one] of Object.entries(all)) {
+      const wanted = inside(need, arg);
+      if (wanted !== null) out[arg] = project(one, wanted, arg);
+    }
+  };
+  put(aims.outgoing, picked);
+  const both = (one: TargetFacts, wanted: Need, arg: string): CedarRecord => {
+    const leaving = aims.outgoing[arg];
+    return leaving === undefined ? target(one, wanted) : { ...picked(leaving, wanted), ...target(withOutgoing(one, leaving), wanted) };
+  };
+  put(aims.targets, both);
+  put(aims.texts, both);
+  put(aims.numbers, number);
   return out;
 }
 
-/** Hours and days are looked up only where they are read. */
+/** Of an argument that is both, a fact holds if it holds of both. */
+const withOutgoing = (one: TargetFacts, leaving: OutgoingFacts): TargetFacts => ({
+  ...one,
+  vouched: one.vouched && leaving.vouched,
+  seenUnder: union([one.seenUnder, leaving.seenUnder]),
+});
+
+/** Hours and days are looked up only where they are read, and so is what was said earlier. */
 function target(one: TargetFacts, need: Need): CedarRecord {
   const { calls, lately, touched, touchedLately, name, ...plain } = one;
   const counted = (of: "calls" | "touched", counts: Counts, late: () => RecentCounts): CedarRecord => {
     const wanted = inside(need, of);
-    const isLate = wanted !== null && (wanted.whole || wanted.fields.has("hour") || wanted.fields.has("day"));
-    return wanted === null ? {} : { [of]: isLate ? { ...counts, ...late() } : { ...counts } };
+    return wanted === null ? {} : { [of]: isLate(wanted) ? { ...counts, ...late() } : { ...counts } };
   };
   return {
-    ...picked(plain, need),
+    ...withSaid(plain, need),
     ...counted("calls", calls, lately),
     ...counted("touched", touched, touchedLately),
     ...(inside(need, "name") === null || name === null ? {} : { name }),
   };
 }
+const isLate = (wanted: Need): boolean => wanted.whole || wanted.fields.has("hour") || wanted.fields.has("day");
 
-function picked(from: Readonly<Record<string, CedarValue>>, need: Need): CedarRecord {
+function number({ inRequest, said, amount, perTarget, ...own }: NumberFacts, need: Need, arg: string): CedarRecord {
+  const totals = (of: "total" | "totalPerTarget", { total, totalLately }: Pick<NumberFacts, "total" | "totalLately">): CedarRecord => {
+    const wanted = inside(need, of);
+    if (wanted === null) return {};
+    const late = isLate(wanted) ? totalLately() : {};
+    if (total === null || late === null) throw new Unrepresentable(`args/${arg} is no number that totals can hold`);
+    return { [of]: Object.fromEntries(Object.entries({ ...total, ...late }).map(([name, sum]) => [name, toCedarAmount(sum, arg)])) };
+  };
+  return {
+    ...withSaid({ inRequest, said }, need),
+    ...(inside(need, "value") === null || amount === null ? {} : { value: toCedarAmount(amount, arg) }),
+    ...totals("total", own),
+    ...(perTarget === null ? {} : totals("totalPerTarget", perTarget)),
+  };
+}
+
+function toCedarAmount(amount: number, arg: string): CedarValue {
+  const text = printAmount(amount);
+  if (text === null) throw new Unrepresentable(`the total of args/${arg} is out of range`);
+  return { __extn: { fn: "decimal", arg: text } };
+}
+
+type CedarFields = Readonly<Record<string, CedarValue>>;
+
+function withSaid<T extends Readonly<{ said(): Said | null }>>({ said, ...plain }: T, need: Need): CedarRecord {
+  const found = inside(need, "said") === null ? null : said();
+  const rest = picked(plain as CedarFields, need);
+  return found === null ? rest : { ...rest, said: { ...found } };
+}
+
+function picked(from: CedarFields, need: Need): CedarRecord {
   if (need.whole) return { ...from };
   return Object.fromEntries([...need.fields.keys()].flatMap((name) => (Object.hasOwn(from, name) ? [[name, from[name] ?? false]] : [])));
 }
-
-type TargetsSum = Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder"> & { count: number }>;
 
 /** A fact that holds for every value holds; without values none does. */
 export function mergeTargets(aims: ArgumentFacts): TargetsSum {
@@ -69,6 +125,17 @@ export function mergeTargets(aims: ArgumentFacts): TargetsSum {
     known: each((one) => one.known),
     vouched: each((one) => one.vouched),
     seenUnder: union(all.map((one) => one.seenUnder)),
+    said: () => oldestSaid(all.map((one) => one.said())),
+  };
+}
+
+export function mergeValues(aims: ArgumentFacts): ValuesSum {
+  if (aims.sums !== undefined) return aims.sums.values;
+  const all = [...Object.values(aims.texts), ...Object.values(aims.numbers)];
+  return {
+    count: all.length,
+    inRequest: all.length > 0 && all.every((one) => one.inRequest),
+    said: () => oldestSaid(all.map((one) => one.said())),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   type RecentCounts,
 } from "../../vocab/index.ts";
 import { isPlainType, type Need, type RecordType, toCedar, Unrepresentable } from "../arguments/arg-types.ts";
+import { projectLists } from "../arguments/lists.ts";
 import { type Directory, type GateRequest, type RequestFacts, toEntity } from "../ask.ts";
 import type { CedarEntity, CedarRecord, CedarValue, Uid } from "./engine.ts";
 import { projectTargets, TARGET_FIELDS } from "./project-targets.ts";
@@ -42,6 +43,8 @@ function contextOf({ facts, call }: RequestFacts, need: Need, known: Directory, 
   if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
   const aims = projectTargets(facts, call === null ? NONE : need, call);
   for (const name in aims) out[name] = aims[name] ?? {};
+  const lists = wanted("lists");
+  if (lists !== null && call !== null && type !== undefined) out["lists"] = projectLists(call, type, lists);
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
   if (wanted("media") !== null) out["media"] = [...facts.media].sort();
   const calls = wanted("calls");
@@ -126,12 +129,22 @@ export function createSliceKey(prefix: string, reads: Reads, tools: ReadonlyMap<
     }
     if (told === null) return key;
     for (const part of parts) {
-      const text = part(told);
+      const text = orForgotten(part, told);
       if (text === null) return null;
       key += text;
     }
     return key;
   };
+}
+
+/** A value that Cedar cannot hold has no text: the projection refuses it, and nothing is remembered. */
+function orForgotten(part: Part, told: RequestFacts): string | null {
+  try {
+    return part(told);
+  } catch (error) {
+    if (error instanceof Unrepresentable) return null;
+    throw error;
+  }
 }
 
 const sized = (text: string): string => `${text.length}:${text}`;
@@ -150,6 +163,8 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
   if (TARGET_FIELDS.some((name) => wanted(name) !== null))
     parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(projectTargets(facts, need, call)))));
+  const lists = wanted("lists");
+  if (lists !== null) parts.push(({ call }) => listsKey(call, lists, tools));
   if (wanted("media") !== null) parts.push(({ facts }) => `${facts.media.length}[${facts.media.map(sized).join("")}`);
   const calls = wanted("calls");
   if (calls !== null)
@@ -167,6 +182,11 @@ function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly P
   if (wanted("origin") !== null || wanted("onBehalfOf") !== null)
     parts.push(({ facts: { onBehalfOf } }) => onBehalfOf.kind + sized(onBehalfOf.id));
   return parts;
+}
+
+function listsKey(call: RequestFacts["call"], need: Need, tools: ReadonlyMap<string, RecordType>): string {
+  const type = call === null ? undefined : tools.get(call.tool);
+  return call === null || type === undefined ? "_" : sized(JSON.stringify(projectLists(call, type, need)));
 }
 
 function pathsOf(need: Need): readonly (readonly string[])[] {

@@ -5,10 +5,13 @@ import {
   type Json,
   type JsonObject,
   MICROS_PER_CENT,
+  type NumberFacts,
   type OutgoingFacts,
   type RecentCounts,
+  type Said,
   type TargetFacts,
 } from "../../vocab/index.ts";
+import { AMOUNT_PLACES, toExactNumber } from "../arguments/amounts.ts";
 
 export function restoreFacts(read: JsonObject): Pick<Facts, "lately" | "aims"> {
   return { lately: ({ name, value }) => latelyIn(read, name, value), aims: () => aimsIn(read) };
@@ -36,12 +39,22 @@ function latelyIn(read: JsonObject, name: string, value: string): RecentCounts {
 function aimsIn(read: JsonObject): ArgumentFacts {
   const fields = at(read, "facts");
   const all = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? Object.entries(fields as JsonObject) : [];
-  const isOutgoing = (one: Json): boolean => at(one, "links") !== undefined || at(one, "addresses") !== undefined;
+  const hasAny = (names: readonly string[]) => (one: Json) => names.some((name) => at(one, name) !== undefined);
+  const isOutgoing = hasAny(["links", "addresses"]);
+  const isNumber = hasAny(["total", "totalPerTarget", "value"]);
+  const isTarget = hasAny(["inRequest", "known", "said", "calls", "touched", "name", "nameInRequest"]);
   return {
-    targets: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) ? [] : [[arg, targetIn(one)]]))),
+    targets: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) && !isTarget(one) ? [] : [[arg, targetIn(one)]]))),
+    texts: {},
+    numbers: Object.fromEntries(all.flatMap(([arg, one]) => (isNumber(one) ? [[arg, numberIn(one)]] : []))),
     outgoing: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) ? [[arg, outgoingIn(one)]] : []))),
     sums: {
       targets: { ...aboutIn(at(read, "targets")), count: number(at(read, "targets", "count")) },
+      values: {
+        count: number(at(read, "values", "count")),
+        inRequest: at(read, "values", "inRequest") === true,
+        said: saidIn(at(read, "values")),
+      },
       outgoing: outgoingIn(at(read, "outgoing")),
     },
   };
@@ -54,7 +67,34 @@ const aboutIn = (one: Json | undefined) => ({
   known: at(one, "known") === true,
   vouched: at(one, "vouched") === true,
   seenUnder: texts(at(one, "seenUnder")),
+  said: saidIn(one),
 });
+
+function saidIn(one: Json | undefined): () => Said | null {
+  const said = at(one, "said");
+  return () => (said === undefined ? null : { turnsAgo: number(at(said, "turnsAgo")), secondsAgo: number(at(said, "secondsAgo")) });
+}
+
+/** As the engine was told it: a decimal, in ten-thousandths again. */
+function amountIn(one: Json | undefined): number | null {
+  const text = at(one, "__extn", "arg");
+  const exact = typeof text === "string" ? toExactNumber(text) : null;
+  return exact === null ? null : Number(BigInt(exact.digits) * 10n ** BigInt(AMOUNT_PLACES - exact.places)) * (exact.negative ? -1 : 1);
+}
+
+function numberIn(one: Json): NumberFacts {
+  const totals = (of: string): Pick<NumberFacts, "total" | "totalLately"> => {
+    const sum = (name: string): number => amountIn(at(one, of, name)) ?? 0;
+    return { total: { turn: sum("turn"), session: sum("session") }, totalLately: () => ({ hour: sum("hour"), day: sum("day") }) };
+  };
+  return {
+    inRequest: at(one, "inRequest") === true,
+    said: saidIn(one),
+    amount: amountIn(at(one, "value")),
+    ...totals("total"),
+    perTarget: at(one, "totalPerTarget") === undefined ? null : totals("totalPerTarget"),
+  };
+}
 
 function targetIn(one: Json): TargetFacts {
   const now = (of: string) => ({ turn: number(at(one, of, "turn")), session: number(at(one, of, "session")) });

@@ -2,8 +2,9 @@
  * One vocabulary, everywhere: what principals, actions, resources and context are called in a policy.
  * Rule: G-6.
  */
-import { type Effect, isKnowledgeTool, type Json, type Tool } from "../../vocab/index.ts";
+import { type Effect, isKnowledgeTool, type Json, type Target, type Tool } from "../../vocab/index.ts";
 import { isPlainType, OPAQUE_TYPE, RESERVED, type RecordType, toArgTypes, toSchemaType, type Untyped } from "../arguments/arg-types.ts";
+import { toListSchema, toListTypes } from "../arguments/lists.ts";
 import { isRequired } from "../arguments/targets.ts";
 import { USER_ACTIONS } from "./user-acts.ts";
 
@@ -72,6 +73,8 @@ export function buildVocabulary({ tools }: Readonly<{ tools: readonly Vocabulary
           args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING),
           facts: factsType(tool),
           targets: named("OrgateTargets"),
+          values: named("OrgateValues"),
+          lists: listsType(typed.get(tool.name)?.type ?? NOTHING),
           outgoing: named("OrgateOutgoing"),
         }),
       },
@@ -136,30 +139,56 @@ const named = (name: string, required = true) => ({ type: "EntityOrCommon", name
 
 /** An argument that need not be given has facts only when it is: a policy tests for them with `has`. */
 function factsType({ targets, outgoing, inputSchema }: VocabularyTool): Shape {
-  const required = (arg: string): boolean => isRequired(inputSchema, arg);
+  const isBoth = (arg: string): boolean => Object.hasOwn(targets, arg);
+  const of = (arg: string, { kind, per }: Pick<Target, "kind" | "per">): string => {
+    if (kind === "number") return per === undefined ? "OrgateNumber" : "OrgateNumberPerTarget";
+    return outgoing.includes(arg) ? "OrgateOutgoingTarget" : "OrgateTarget";
+  };
   return {
     ...record({
-      ...Object.fromEntries(Object.keys(targets).map((arg) => [arg, named("OrgateTarget", required(arg))])),
-      ...Object.fromEntries(outgoing.map((arg) => [arg, named("OrgateOutgoing", required(arg))])),
+      ...Object.fromEntries(Object.entries(targets).map(([arg, t]) => [arg, named(of(arg, t), isRequired(inputSchema, arg, t.path))])),
+      ...Object.fromEntries(
+        outgoing.filter((arg) => !isBoth(arg)).map((arg) => [arg, named("OrgateOutgoing", isRequired(inputSchema, arg))]),
+      ),
     }),
     required: true,
   };
 }
 
+/** Lists that need not be given are there only when they are. */
+const listsType = (args: RecordType): Shape => ({
+  ...record(Object.fromEntries([...toListTypes(args)].map(([name, list]) => [name, { ...toListSchema(list), required: list.required }]))),
+  required: true,
+});
+
 const TEXTS = { type: "Set", element: { type: "String" }, required: true };
 const FLAG = { type: "Boolean", required: true };
-const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS };
+const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS, said: named("OrgateSaid", false) };
+const DECIMAL = { type: "Extension", name: "decimal", required: true };
+const TARGET = {
+  ...ABOUT,
+  calls: named("OrgateCounts"),
+  touched: named("OrgateCounts"),
+  name: { type: "String", required: false },
+  nameInRequest: FLAG,
+};
+const NUMBER = {
+  inRequest: FLAG,
+  said: named("OrgateSaid", false),
+  value: { ...DECIMAL, required: false },
+  total: named("OrgateTotals"),
+};
 
 const commonTypes = (tools: readonly VocabularyTool[]): Shape => ({
   OrgateCounts: COUNTS,
-  OrgateTarget: record({
-    ...ABOUT,
-    calls: named("OrgateCounts"),
-    touched: named("OrgateCounts"),
-    name: { type: "String", required: false },
-    nameInRequest: FLAG,
-  }),
+  OrgateSaid: record({ turnsAgo: LONG, secondsAgo: LONG }),
+  OrgateTotals: record({ turn: DECIMAL, session: DECIMAL, hour: DECIMAL, day: DECIMAL }),
+  OrgateTarget: record(TARGET),
+  OrgateOutgoingTarget: record({ ...TARGET, links: TEXTS, addresses: TEXTS }),
+  OrgateNumber: record(NUMBER),
+  OrgateNumberPerTarget: record({ ...NUMBER, totalPerTarget: named("OrgateTotals") }),
   OrgateTargets: record({ ...ABOUT, count: LONG }),
+  OrgateValues: record({ count: LONG, inRequest: FLAG, said: named("OrgateSaid", false) }),
   OrgateOutgoing: record({ links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS }),
   OrgateTool: record({
     riskTier: { type: "String", required: true },

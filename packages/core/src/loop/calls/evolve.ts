@@ -5,7 +5,7 @@ import { type EventOf, inCall } from "../fold-parts.ts";
 import { noteMessage } from "../model/conversation.ts";
 import { hear, settleReply } from "../model/evolve-conversation.ts";
 import { sanitisedText, shownOutcome } from "../model/sanitise.ts";
-import { type State, type Turn, toCallKey, valueKey } from "../state.ts";
+import { type State, type Turn, toCallKey, totalKey, valueKey } from "../state.ts";
 import { type Call, type Mending, runningTool, UNDECIDED } from "./call.ts";
 import { isAgain } from "./recovery.ts";
 
@@ -22,11 +22,13 @@ export function foldStarted(s: State, e: EventOf<"act.started">): State {
   });
 }
 
-/** Per value of a target. */
-function countValues(s: State, t: Turn, { tool, values }: EventOf<"act.started">): void {
-  for (const arg in values)
-    for (const value of values[arg] ?? [])
-      for (const counts of [s.values, t.values]) counts.set(valueKey(tool, arg, value), (counts.get(valueKey(tool, arg, value)) ?? 0) + 1);
+/** Starts per value of a target, and totals of numbers. */
+function countValues(s: State, t: Turn, { tool, values, amounts = {} }: EventOf<"act.started">): void {
+  const add = (key: string, by: number): void => {
+    for (const counts of [s.values, t.values]) counts.set(key, (counts.get(key) ?? 0) + by);
+  };
+  for (const arg in values) for (const value of values[arg] ?? []) add(valueKey(tool, arg, value), 1);
+  for (const [arg, { by, per }] of Object.entries(amounts)) for (const value of ["", ...per]) add(totalKey(tool, arg, value), by);
 }
 
 export function foldChildOpened(s: State, e: EventOf<"child.opened">): State {

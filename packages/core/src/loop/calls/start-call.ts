@@ -1,5 +1,6 @@
 /** One call from its start to its end: announced by `act.started`, run under its permit, ended by `act.ended`. Or its tool is asked whether an earlier start happened. */
 import { type Acted, act, type FoundTool, type Run, reconcile } from "../../act/act.ts";
+import { countedAmounts } from "../../gate/arguments/amounts.ts";
 import { targetDigests } from "../../gate/arguments/targets.ts";
 import { cut, observeOutcome } from "../../observe/observe.ts";
 import {
@@ -67,13 +68,16 @@ export function startCall(c: EffectContext, t: Turn, { kind: how, call }: StartM
   };
 }
 
-/** The tool that runs and the values of its targets: both are counted. */
+/** The tool that runs, the values of its targets and its numbers: all are counted. */
 function actingOn(
   { p }: EffectContext,
   tool: Tool,
   { action }: GateDecided,
-): Pick<Extract<JournalEvent, { kind: "act.started" }>, "tool" | "values"> {
-  return { tool: tool.name, values: action.kind === "call" ? targetDigests(tool, action.args, p.hash) : {} };
+): Pick<Extract<JournalEvent, { kind: "act.started" }>, "tool" | "values" | "amounts"> {
+  if (action.kind !== "call") return { tool: tool.name, values: {} };
+  const amounts = countedAmounts(tool, action.args, p.hash);
+  const values = targetDigests(tool, action.args, p.hash);
+  return { tool: tool.name, values, ...(Object.keys(amounts).length === 0 ? {} : { amounts }) };
 }
 
 /** The approval of this very call, used up when it first started. */

@@ -2,18 +2,9 @@
  * Facts about the arguments of a call that aim at something, worked out when a policy reads them and journalled with the decision.
  * G-27, G-28, G-29, G-30, G-31, G-32. Only what the user wrote in this turn is a request; what tools brought and what the agent said to itself never are.
  */
-import {
-  findAddresses,
-  findLinks,
-  isInRequest,
-  isNameInRequest,
-  MAX_LINKS,
-  type MatchRequest,
-  toHostName,
-  toMatchRequest,
-} from "../../gate/arguments/match.ts";
+import { findAddresses, findLinks, isInRequest, isNameInRequest, MAX_LINKS, toHostName } from "../../gate/arguments/match.ts";
 import { createSeenIndex, type SeenValues } from "../../gate/arguments/seen.ts";
-import { collectValues, isCaseSensitive, isRequired, plainText, plainValue, valueDigest } from "../../gate/arguments/targets.ts";
+import { isCaseSensitive, isRequired, plainText, plainValue, targetValues, valueDigest } from "../../gate/arguments/targets.ts";
 import type { Message } from "../../reason/port.ts";
 import {
   type Action,
@@ -22,23 +13,28 @@ import {
   type Digest,
   type Facts,
   isKnowledgeTool,
+  isPlainKind,
   type Json,
   type JsonObject,
+  type Millis,
+  NO_ARGUMENT_FACTS,
   type OutgoingFacts,
   type RecentCounts,
   type Target,
   type TargetFacts,
-  type Tool,
   targetCounterKind,
 } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 import { callsIn, nameKey, type State, type Turn, valueKey } from "../state.ts";
+import { type CallMoment, numberFacts } from "./number-facts.ts";
+import { createSaidWords } from "./said-words.ts";
 
-type Needs = Pick<Ports, "tools" | "journal" | "hash" | "counts">;
-type Call = Extract<Action, { kind: "call" }>;
+type Needs = CallMoment["p"];
+type At = CallMoment;
 
-export type ReadTargetFacts = (s: State, t: Turn | null, action: Action, lately: Facts["lately"]) => ArgumentFacts;
-const NOTHING: ArgumentFacts = Object.freeze({ targets: {}, outgoing: {} });
+/** What else a decision knows: the time it is made at, and how counters are read for it. */
+export type DecisionMoment = Readonly<{ lately: Facts["lately"]; now: Millis }>;
+export type ReadTargetFacts = (s: State, t: Turn | null, action: Action, at: DecisionMoment) => ArgumentFacts;
 
 type Index = { readonly tools: Digest; at: number; known: number; readonly seen: SeenValues };
 /** An index of the values seen in a conversation: it lives as long as the state, over several drives. */
@@ -46,8 +42,6 @@ const INDEXES = new WeakMap<readonly Message[], Index>();
 
 /** One per drive: what was seen is indexed as it comes, and only for agents with a tool that aims at something. */
 export function createTargetFacts(p: Needs): ReadTargetFacts {
-  const requests = new WeakMap<Turn, { readonly words: number; readonly request: MatchRequest }>();
-
   function seenIn(s: State): SeenValues {
     const kept = INDEXES.get(s.messages);
     const index: Index = kept?.tools === p.tools.digest ? kept : { tools: p.tools.digest, at: 0, known: 0, seen: createSeenIndex() }; // other tools have other labels
@@ -64,51 +58,40 @@ export function createTargetFacts(p: Needs): ReadTargetFacts {
     return index.seen;
   }
 
-  function requestIn(t: Turn | null): MatchRequest {
-    if (t === null) return NO_REQUEST;
-    const known = requests.get(t);
-    if (known?.words === t.words.length) return known.request;
-    const request = toMatchRequest(t.words);
-    requests.set(t, { words: t.words.length, request });
-    return request;
-  }
-
-  return (s, t, action, lately) => {
+  return (s, t, action, { lately, now }) => {
     const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
-    if (action.kind !== "call" || tool === null || action.args === null) return NOTHING;
+    if (action.kind !== "call" || tool === null || action.args === null) return NO_ARGUMENT_FACTS;
     const { args } = action;
-    const at: At = { p, s, t, tool, action, lately, request: requestIn(t), seen: () => seenIn(s) };
-    const targets = Object.entries(tool.targets).flatMap(([arg, target]) => of(targetFacts(at, arg, target, args[arg]), arg));
+    const at: At = { p, s, t, tool, action, args, lately, said: createSaidWords(s, t, now), seen: () => seenIn(s) };
+    const all = Object.entries(tool.targets);
+    const of = <T>(
+      is: (kind: Target["kind"]) => boolean,
+      facts: (at: At, arg: string, target: Target) => T | null,
+    ): Readonly<Record<string, T>> =>
+      Object.fromEntries(all.filter(([, { kind }]) => is(kind)).flatMap(([arg, target]) => given(facts(at, arg, target), arg)));
     const outgoing = tool.outgoing.flatMap((arg) =>
-      of(args[arg] == null && !isRequired(tool.inputSchema, arg) ? null : outgoingFacts(at, args[arg] ?? null), arg),
+      given(args[arg] == null && !isRequired(tool.inputSchema, arg) ? null : outgoingFacts(at, args[arg] ?? null), arg),
     );
-    return { targets: Object.fromEntries(targets), outgoing: Object.fromEntries(outgoing) };
+    return {
+      targets: of((kind) => !isPlainKind(kind), targetFacts),
+      texts: of((kind) => kind === "text", targetFacts),
+      numbers: of((kind) => kind === "number", numberFacts),
+      outgoing: Object.fromEntries(outgoing),
+    };
   };
 }
 /** A lookup tool has no labels: the session has those of all it brought. */
 const labelsOfTool = (p: Needs, s: State, tool: string): readonly string[] =>
   isKnowledgeTool(tool) ? [...s.labels] : (p.tools.find(tool)?.labels ?? [...s.labels]);
 
-const NO_REQUEST: MatchRequest = toMatchRequest([]);
-const of = <T>(facts: T | null, arg: string): readonly (readonly [string, T])[] => (facts === null ? [] : [[arg, facts]]);
-
-type At = Readonly<{
-  p: Needs;
-  s: State;
-  t: Turn | null;
-  tool: Tool;
-  action: Call;
-  lately: Facts["lately"];
-  request: MatchRequest;
-  seen(): SeenValues;
-}>;
+const given = <T>(facts: T | null, arg: string): readonly (readonly [string, T])[] => (facts === null ? [] : [[arg, facts]]);
 
 /** Null for an argument that need not be given, and was not or holds nothing. */
-function targetFacts(at: At, arg: string, target: Target, value: Json | undefined): TargetFacts | null {
-  const found = collectValues(value);
-  if (found?.length === 0 && !isRequired(at.tool.inputSchema, arg)) return null;
+function targetFacts(at: At, arg: string, target: Target): TargetFacts | null {
+  const found = targetValues(at.args, arg, target);
+  if (found?.length === 0 && !isRequired(at.tool.inputSchema, arg, target.path)) return null;
   const values = found ?? [];
-  const each = values.map((v) => ({ inRequest: isInRequest(at.request, target.kind, v), known: isKnown(at.p, target, v) }));
+  const each = values.map((v) => ({ inRequest: isInRequest(at.said.now(), target.kind, v), known: isKnown(at.p, target, v) }));
   const all = (holds: (one: (typeof each)[number]) => boolean): boolean => each.length > 0 && each.every(holds);
   const name = nameOf(at.s, target, values);
   const digests = found === null ? null : values.map((v) => valueDigest(target.kind, v, at.p.hash));
@@ -124,7 +107,8 @@ function targetFacts(at: At, arg: string, target: Target, value: Json | undefine
     touched: callsOf(at, together, digests),
     touchedLately: lately(together),
     name,
-    nameInRequest: name !== null && isNameInRequest(at.request, name),
+    nameInRequest: name !== null && isNameInRequest(at.said.now(), name),
+    said: () => (found === null ? null : at.said.each(values, (request, value) => isInRequest(request, target.kind, value))),
   };
 }
 
@@ -199,7 +183,7 @@ function outgoingFacts(at: At, value: Json): OutgoingFacts {
   const text = plainText(textIn(value)).toLowerCase();
   const [links, addresses] = [findLinks(text), findAddresses(text)];
   const isAll = links.length + addresses.length <= MAX_LINKS;
-  const isVouched = (one: string, as: typeof PEOPLE): boolean => isInRequest(at.request, "recipient", one) || isKnown(at.p, as, one);
+  const isVouched = (one: string, as: typeof PEOPLE): boolean => isInRequest(at.said.now(), "recipient", one) || isKnown(at.p, as, one);
   return {
     links: links.slice(0, MAX_LINKS),
     addresses: addresses.slice(0, MAX_LINKS),

@@ -1,6 +1,6 @@
 /** Facts that later decisions take from a completed call: trusted values, and names of things (G-30, G-32). */
-import { collectValues, isCaseSensitive, plainValue } from "../../gate/arguments/targets.ts";
-import type { JournalEvent, Json, NamedThing, NameRule, Outcome, Tool } from "../../vocab/index.ts";
+import { isCaseSensitive, plainValue, targetValues } from "../../gate/arguments/targets.ts";
+import type { JournalEvent, Json, NamedThing, NameRule, Outcome, Target, Tool } from "../../vocab/index.ts";
 import type { Call } from "../state.ts";
 
 const MOST_NAMES = 500;
@@ -13,8 +13,9 @@ export function learnedEvents(tool: Tool, call: Call, outcome: Outcome): readonl
   const action = "decided" in call.run ? call.run.decided.action : null;
   const args = action?.kind === "call" ? (action.args ?? {}) : {};
   const learnt = tool.learns.flatMap(({ set, from }): readonly JournalEvent[] => {
-    const cased = isCaseSensitive(tool.targets[from] ?? { kind: "id" });
-    const plain = (collectValues(args[from]) ?? []).flatMap((value) => plainValue(value) ?? []);
+    const target: Pick<Target, "kind" | "path"> = tool.targets[from] ?? { kind: "id" };
+    const cased = isCaseSensitive(target);
+    const plain = (targetValues(args, from, target) ?? []).flatMap((value) => plainValue(value) ?? []);
     const values = [...new Set(plain.map((value) => (cased ? value : value.toLowerCase())))];
     return values.length === 0 ? [] : [{ kind: "known.learned", call: id, set, values }];
   });

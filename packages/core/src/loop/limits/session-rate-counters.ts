@@ -1,10 +1,12 @@
 /** One session's part in the counts over hours and days: the reservations of its decisions, the counts of its commits, and what they rest on. */
+import { countedAmounts } from "../../gate/arguments/amounts.ts";
 import { targetDigests } from "../../gate/arguments/targets.ts";
 import type { Count } from "../../journal/counts.ts";
 import type { Append } from "../../journal/port.ts";
 import {
   type ActionText,
   computeCost,
+  counterForTotal,
   counterForValue,
   type GateDecided,
   type JournalEvent,
@@ -94,9 +96,13 @@ function asideFor(p: Pick<Ports, "counts" | "tools" | "hash">, s: State, { id, a
   if (t === null) return [];
   if (action.kind === "call") {
     if ((findCall(t, id)?.starts ?? 1) > 0) return [];
-    const values = Object.entries(targetDigests(p.tools.find(action.tool), action.args, p.hash));
+    const tool = p.tools.find(action.tool);
+    const values = Object.entries(targetDigests(tool, action.args, p.hash));
     const perValue = values.flatMap(([arg, all]) => all.map((value) => ({ name: counterForValue(action.tool, arg), agent, value, by: 1 })));
-    return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue];
+    const totals = Object.entries(countedAmounts(tool, action.args, p.hash)).flatMap(([arg, { by, per }]) =>
+      ["", ...per].map((value) => ({ name: counterForTotal(action.tool, arg), agent, value, by })),
+    );
+    return [{ name: `calls:${action.tool}`, agent, value: "", by: 1 }, ...perValue, ...totals];
   }
   if (action.kind !== "model" || !(p.counts.areKept(["tokens"]) || p.counts.areKept(["micros"]))) return []; // most policies read neither
   const { input, output } = roomForOutput(s, t);

@@ -31,7 +31,7 @@ import type { Change, Stage } from "../rules/middleware.ts";
 import type { Recovery } from "../rules/recovery.ts";
 import type { Repeat } from "../rules/repeat.ts";
 import type { Origin } from "../rules/schedule.ts";
-import type { Targets } from "../targets.ts";
+import type { CountedAmount, Targets } from "../targets.ts";
 import type { Json, JsonObject } from "../text/canonical.ts";
 import type { NamedThing, Reconciled, Resource, Tool } from "../tool.ts";
 import type { Action, Ask, BegunAction, Verdict } from "../verdict.ts";
@@ -195,6 +195,8 @@ export type SessionEvent =
       tool: string;
       /** Of the arguments that are targets, by name: the digest of each value; and of all targets of one kind, by `kind:KIND`. What is counted per value is counted by these. */
       values: Readonly<Record<string, readonly Digest[]>>;
+      /** Of the arguments that are numbers, by name: what joins their totals. Absent: the tool marks none. */
+      amounts?: Readonly<Record<string, CountedAmount>> | undefined;
       /** Made right before it, in order: the decision that allows it, and those about calls that were decided with it. */
       decisions: readonly InnerDecision[];
     }>

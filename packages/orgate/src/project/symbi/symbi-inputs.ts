@@ -1,9 +1,9 @@
 /** Inputs of compiling an agent's rules beside the file itself: the compiler gets nothing else, and the cache is keyed by all of it. */
-import type { Agent, Tool } from "@orgate/core";
+import type { Agent, Target, Tool } from "@orgate/core";
 import type { Config } from "../../config/config.ts";
 
 export type SeenTool = Pick<Tool, "name" | "effects" | "inputSchema" | "outgoing" | "resourceTypes"> &
-  Readonly<{ targets: readonly string[] }>;
+  Readonly<{ targets: readonly Readonly<{ arg: string } & Pick<Target, "kind" | "path" | "per">>[] }>;
 export type SymbiInputs = Readonly<{ tools: readonly SeenTool[]; users: Config["groups"]["users"] }>;
 
 const seen = new WeakMap<Tool, SeenTool>();
@@ -11,7 +11,13 @@ const seen = new WeakMap<Tool, SeenTool>();
 /** One object for one tool: agents share them. */
 function seenTool(tool: Tool): SeenTool {
   const { name, effects, inputSchema, targets, outgoing, resourceTypes } = tool;
-  const made = seen.get(tool) ?? { name, effects, inputSchema, targets: Object.keys(targets), outgoing, resourceTypes };
+  const aims = Object.entries(targets).map(([arg, { kind, path, per }]) => ({
+    arg,
+    kind,
+    ...(path === undefined ? {} : { path }),
+    ...(per === undefined ? {} : { per }),
+  }));
+  const made = seen.get(tool) ?? { name, effects, inputSchema, targets: aims, outgoing, resourceTypes };
   seen.set(tool, made);
   return made;
 }
