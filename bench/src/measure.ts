@@ -52,3 +52,14 @@ export function spread(values: readonly number[]): Spread {
 export function ratio(of: Measured, to: Measured, by: keyof Sample): number {
   return spread(of.rounds.map((s, i) => s[by] / (to.rounds[i]?.[by] ?? Number.NaN))).median;
 }
+
+/** Bytes in use once everything that can go has gone; needs `--expose-gc`. */
+export async function bytesInUse(): Promise<number> {
+  if (globalThis.gc === undefined) throw new Error("run it with --expose-gc");
+  for (let times = 0; times < 5; times += 1) {
+    await new Promise((turn) => setImmediate(turn));
+    globalThis.gc();
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}

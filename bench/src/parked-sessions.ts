@@ -6,6 +6,7 @@
 import { openLarge } from "./growth/large-journal.ts";
 import { serve } from "./growth/operations.ts";
 import { recordStatements, totalOf } from "./growth/statements.ts";
+import { bytesInUse } from "./measure.ts";
 import { inFolder } from "./places.ts";
 
 const most = Number(process.argv[2] ?? 10_000);
@@ -21,19 +22,10 @@ async function park(folder: string, sessions: number): Promise<void> {
   await runtime.close();
 }
 
-async function inUse(): Promise<number> {
-  for (let times = 0; times < 5; times += 1) {
-    await new Promise((turn) => setImmediate(turn));
-    globalThis.gc?.();
-  }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
-
 async function served(folder: string): Promise<object> {
-  const before = await inUse();
+  const before = await bytesInUse();
   const server = await serve(folder);
-  const bytes = (await inUse()) - before;
+  const bytes = (await bytesInUse()) - before;
   const timers = process.getActiveResourcesInfo().length;
   const cpu = process.cpuUsage();
   await new Promise((turn) => setTimeout(turn, IDLE_MS));
@@ -50,7 +42,7 @@ async function served(folder: string): Promise<object> {
   };
 }
 
-if (globalThis.gc === undefined) throw new Error("run it with --expose-gc");
+await bytesInUse(); // says at once when it cannot
 for (const sessions of [10, most, 10, most])
   await inFolder(async (folder) => {
     await park(folder, sessions);

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRuntime, defineAgent, defineTool, sha256, tableGate } from "orgate";
+import { bytesInUse } from "./measure.ts";
 
 const many = Number(process.argv[2] ?? 1_000);
 const folder = mkdtempSync(join(tmpdir(), "orgate-memory-"));
@@ -43,30 +44,20 @@ const runtime = await createRuntime({
   powerCut: "lose-last-moments",
 });
 
-/** Bytes in use once everything that can go has gone. */
-async function inUse(): Promise<number> {
-  for (let times = 0; times < 5; times += 1) {
-    await new Promise((turn) => setImmediate(turn));
-    globalThis.gc?.();
-  }
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 const each = (bytes: number): number => Math.round(bytes / many);
 const turns = (input: string) => Array.from({ length: many }, (_, i) => runtime.run("echo", `${input} ${i}`));
 
-if (globalThis.gc === undefined) throw new Error("run it with --expose-gc");
 await Promise.all(turns("warm up").map((run) => run.result));
-const before = await inUse();
+const before = await bytesInUse();
 await Promise.all(turns("again").map((run) => run.result));
-const idle = (await inUse()) - before;
+const idle = (await bytesInUse()) - before;
 let active = turns("wait");
 while (running < many) await new Promise((turn) => setTimeout(turn, 10));
-const busy = (await inUse()) - before;
+const busy = (await bytesInUse()) - before;
 goOn();
 await Promise.all(active.map((run) => run.result));
 active = [];
-const after = (await inUse()) - before;
+const after = (await bytesInUse()) - before;
 console.log(JSON.stringify({ sessions: many, idleBytes: each(idle), activeBytes: each(busy), afterBytes: each(after) }));
 await runtime.close();
 rmSync(folder, { recursive: true, force: true });

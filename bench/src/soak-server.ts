@@ -4,9 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
-import { type Access, openCoordinator, openSockets } from "orgate/server";
+import { createPerson, createRuntime, defineAgent, ed25519, sha256, tableGate } from "orgate";
+import { openSockets } from "orgate/server";
 import { WebSocketServer } from "ws";
+import { coordinate } from "./coordinator.ts";
 
 const delayMs = Number(process.argv[2] ?? 0);
 const folder = mkdtempSync(join(tmpdir(), "orgate-soak-"));
@@ -27,27 +28,9 @@ const runtime = await createRuntime({
 });
 const ann = createPerson(join(folder, "home"), "ann", ed25519);
 await runtime.place.keyring.certifyPerson(ann.name, ann.key.publicKey);
-/** One caller, who may do everything: a policy that permits. */
-const access: Access = {
-  authenticate: async () => ({
-    principal: { kind: "user", id: "ann" },
-    person: ann,
-    scope: { agents: null, actions: null, expiresAt: null },
-  }),
-  mayDo: () => null,
-  watch: () => () => {},
-};
-const at = await openCoordinator({
-  runtime,
-  access,
-  keys: openRequestKeys(directory),
-  host: "127.0.0.1",
-  port: 0,
-  version: "0",
-  describe: () => ({}),
-  bounds: { burst: 1e9, perSecond: 1e9 },
-  more: (front, operations) => ({ talks: openSockets(front, operations, access, () => {}).talks }),
-});
+const at = await coordinate({ runtime, directory, ann }, (access) => (front, operations) => ({
+  talks: openSockets(front, operations, access, () => {}).talks,
+}));
 
 const bareHttp = createServer((_, response) => {
   response.setHeader("content-type", "application/json");

@@ -1,8 +1,8 @@
 /** What must cost the same with a million entries as with ten thousand, as people and programs ask for it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createPerson, ed25519, openPerson, openRequestKeys, type Person, type Runtime } from "orgate";
-import { type Access, openCoordinator } from "orgate/server";
+import { createPerson, ed25519, openPerson, type Person, type Runtime } from "orgate";
+import { coordinate } from "../coordinator.ts";
 import { openLarge } from "./large-journal.ts";
 
 /** A journal that is opened, with a server on it. */
@@ -33,25 +33,7 @@ const FIRST_SCREEN = [
 export async function serve(directory: string): Promise<Served> {
   const runtime = await openLarge(directory);
   const ann = await annOf(runtime, join(directory, "people-of-bench"));
-  const access: Access = {
-    authenticate: async () => ({
-      principal: { kind: "user", id: "ann" },
-      person: ann,
-      scope: { agents: null, actions: null, expiresAt: null },
-    }),
-    mayDo: () => null,
-    watch: () => () => {},
-  };
-  const at = await openCoordinator({
-    runtime,
-    access,
-    keys: openRequestKeys(directory),
-    host: "127.0.0.1",
-    port: 0,
-    version: "0",
-    describe: () => ({}),
-    bounds: { burst: 1e9, perSecond: 1e9 },
-  });
+  const at = await coordinate({ runtime, directory, ann });
   async function ask(path: string): Promise<Response> {
     const answer = await fetch(`http://127.0.0.1:${at.port}/api/v1${path}`);
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);

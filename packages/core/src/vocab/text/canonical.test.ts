@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { arbitraries } from "../../testing/arbitraries.ts";
 import { digest } from "../ids.ts";
-import { copyFrozen, digestJson, type Hash, toCanonicalJson, toCanonicalJsonWithout } from "./canonical.ts";
+import { copyFrozen, digestJson, freezeOwn, type Hash, isFrozenCopy, toCanonicalJson, toCanonicalJsonWithout } from "./canonical.ts";
 
 const float = (bits: string): number => new DataView(Uint8Array.from(Buffer.from(bits, "hex")).buffer).getFloat64(0);
 
@@ -204,4 +204,29 @@ test("J-10 a key named __proto__ is a key like any other", () => {
 test("J-10 a digest is the hash of the canonical text", () => {
   const hash: Hash = (text) => digest(`<${text}>`);
   expect(digestJson({ b: 1, a: [] }, hash)).toBe('<{"a":[],"b":1}>');
+});
+
+const isFrozenAllTheWay = (value: unknown): boolean =>
+  typeof value !== "object" || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozenAllTheWay));
+
+test("J-10 what was put together on the spot is frozen all the way down, has the text it had, and is frozen in place if it was in order", () =>
+  fc.assert(
+    fc.property(arbitraries(fc).json, fc.boolean(), (inner, inOrder) => {
+      const given = inOrder ? { a: inner, b: [inner, { c: inner }] } : { b: [inner, { c: inner }], a: inner };
+      const text = toCanonicalJson(given);
+      const own = freezeOwn(given);
+      expect(isFrozenAllTheWay(own)).toBe(true);
+      expect(toCanonicalJson(own)).toBe(text);
+      expect(toCanonicalJson(copyFrozen(own))).toBe(text);
+      if (!inOrder) expect(own).not.toBe(given);
+      if (own === given) expect(isFrozenCopy(own)).toBe(true);
+    }),
+  ));
+
+test("J-10 what JSON cannot hold is refused instead of frozen", () => {
+  for (const wrong of [{ a: undefined }, { a: [Number.NaN] }, { a: () => 0 }, { a: new Date(0) }])
+    expect(() => freezeOwn(wrong)).toThrow(TypeError);
+  const own = freezeOwn({ a: [1], b: { c: 2 } });
+  expect(() => Object.assign(own.b, { c: 3 })).toThrow(TypeError);
+  expect(freezeOwn({ a: 1 })).toSatisfy(isFrozenCopy);
 });
