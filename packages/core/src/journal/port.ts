@@ -99,6 +99,8 @@ export type Journal = Readonly<{
   tail(after: Position, most: number): Promise<readonly WrittenEntry[]>;
   /** The last one; 0 before the first entry. */
   position(): Promise<Position>;
+  /** Where an entry of a stream stands in the journal; null where there is none. */
+  positionOf(stream: StreamId, at: Seq): Promise<Position | null>;
   /**
    * Calls back when something may have been appended, with the stream, or null when another process wrote (at most 100 ms late). Returns the way to stop.
    * `only`: whoever wants to hear of one stream; writes elsewhere need not wake it.

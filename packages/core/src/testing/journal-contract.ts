@@ -613,6 +613,8 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       await b.journal.append(append(h2, 1, [note(4), note(5)]));
       const whole = await b.journal.tail(0, 100);
       expect(whole.map((w) => w.position)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect(await Promise.all(whole.map((w) => a.journal.positionOf(w.stream, w.seq)))).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      expect([await a.journal.positionOf(S1, seq(4)), await a.journal.positionOf(S3, seq(1))]).toEqual([null, null]);
       expect(whole.map((w) => [w.stream, w.seq])).toEqual([
         [S1, 1],
         [S1, 2],

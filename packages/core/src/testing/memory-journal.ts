@@ -503,6 +503,7 @@ export function openMemory(
         return [{ position: after + i + 1, stream, seq, at: stored.at, ...unsealOne(stored, before, { hash: ports.hash, getBlob }) }];
       }),
     position: async () => disk.order.length,
+    positionOf: async (stream, at) => disk.order.findIndex((one) => one.stream === stream && one.seq === at) + 1 || null,
     watch(changed) {
       const look = (stream: StreamId | null): void => {
         try {

@@ -1,10 +1,12 @@
 import { dirname } from "node:path";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
-import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq } from "@orgate/core";
+import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq, streamId } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
+import { watchLiftedHalts } from "../operations/driving/resume-after-halt.ts";
 import { type DriveReport, openSessionDriver, type SessionDriver } from "../operations/session-driver.ts";
 import { databaseIn } from "../runtime/fixtures/forging.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
+import { noteOf, stamped } from "../store/fixtures/store.ts";
 import { type Latch, latch, openStand, type Stand, type StandOptions } from "./fixtures/stand.ts";
 
 const open: Stand[] = [];
@@ -150,6 +152,33 @@ test("S-15 what was said to an agent while it was halted begins when the halt is
   expect(await kinds(at, session)).not.toContain("turn.started");
   await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
   expect((await ended(at, session)).event).toMatchObject({ ending: "completed", output: "You said: hello" });
+});
+
+test("S-15 lifting a halt looks at what came during it and just before, not at what the journal held already", async () => {
+  const at = await place();
+  const session = await opened(at, "one");
+  const { journal } = at.runtime.place.store;
+  const notes = { stream: streamId("notes:long"), hold: null, consumes: [], unlessHalted: [] };
+  for (let i = 0; i < 4; i += 1)
+    await journal.append({ ...notes, after: seq(i * 1_000), events: stamped(...Array.from({ length: 1_000 }, (_, n) => noteOf(n))) });
+  await at.runtime.halt("agent:clerk", "too fast", at.ann);
+  await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
+  await at.sessionDriver.settle();
+  at.sessionDriver.stop();
+  await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
+  let read = 0;
+  const tail: typeof journal.tail = async (after, most) => {
+    const page = await journal.tail(after, most);
+    read += page.length;
+    return page;
+  };
+  const { place: all } = at.runtime;
+  const runtime = { ...at.runtime, place: { ...all, store: { ...all.store, journal: { ...journal, tail } } } };
+  const { promise, resolve, reject } = Promise.withResolvers<SessionId>();
+  const lifting = watchLiftedHalts({ runtime, wake: resolve, failed: reject });
+  expect(await promise).toBe(session);
+  lifting.stop();
+  expect(read).toBeLessThan(600);
 });
 
 test("S-15 also where it was lifted while no server was there, and where a turn was ended by the halt before what was said to follow it", async () => {

@@ -22,6 +22,7 @@ export type JournalReads = Pick<
   | "streams"
   | "tail"
   | "position"
+  | "positionOf"
 >;
 
 export function journalReads(reader: SqliteReader): JournalReads {
@@ -56,6 +57,7 @@ export function journalReads(reader: SqliteReader): JournalReads {
       return found;
     },
     position: async () => reader.position(),
+    positionOf: async (stream, at) => reader.positionOf(stream, at),
   };
 }
 

@@ -6,19 +6,20 @@
  * S-15 A session that cannot be read (erased, damaged) does not hold back the others.
  */
 
-import { type Entry, HALT, isSessionStream, type Millis, millis, type Seq, type SessionId, seq } from "@orgate/core";
+import { type Entry, HALT, isSessionStream, type Seq, type SessionId, seq } from "@orgate/core";
 import { eachEntry } from "@orgate/core/journal";
 import type { Runtime } from "../../runtime/api.ts";
+import { findInterrupted } from "./unattended.ts";
 
-/** A halt of this scope, in force since then, that was lifted. */
-type Lift = Readonly<{ scope: string; since: Millis }>;
+/** A halt of this scope, in force since that entry of its stream, that was lifted. */
+type Lift = Readonly<{ scope: string; since: Seq }>;
 export type Lifting = Readonly<{ stop(): void }>;
 
 const PAGE = 500;
 /** How far back a start looks, so that it does not wait for a long journal: older messages begin with the next message to their session. */
 const MOST_AT_START = 20_000;
-/** Clocks of several writers differ. */
-const SLACK_MS = 60_000;
+/** How many entries before the halt are looked at: what came in its last moment may not have been acted on. */
+const BEFORE_HALT = 500;
 
 /** Events that may happen in a session during a halt, and wait for its end. */
 const HELD_BACK: ReadonlySet<Entry["event"]["kind"]> = new Set(["input.queued", "approval.answered", "approval.expired"]);
@@ -31,11 +32,11 @@ type Ports = Readonly<{
 
 export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
   const { journal } = runtime.place.store;
-  const standing = new Map<string, Millis>();
+  const standing = new Map<string, Seq>();
   let seen: Seq = seq(0);
   let isStart = true;
 
-  function liftsIn({ at, event: e }: Entry): readonly Lift[] {
+  function liftsIn({ seq: at, event: e }: Entry): readonly Lift[] {
     if (e.kind === "work.halted" && !standing.has(e.scope)) standing.set(e.scope, at);
     if (e.kind !== "work.resumed") return [];
     const lifted = [...standing].filter(([scope]) => e.scope === "all" || e.scope === scope);
@@ -55,7 +56,8 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
   }
 
   async function letGo({ scope, since }: Lift, least: number): Promise<void> {
-    for (const session of await listHeldSince(journal, millis(since - SLACK_MS), least)) {
+    const halted = (await journal.positionOf(HALT, since)) ?? 0;
+    for (const session of await listHeldAfter(journal, Math.max(halted - BEFORE_HALT, least, 0))) {
       try {
         if (await isHeldBack(session, scope)) wake(session);
       } catch (error) {
@@ -84,17 +86,18 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
         if (isDue) soon();
       });
   };
-  const stop = journal.watch((stream) => (stream === HALT || stream === null) && soon());
+  const stop = journal.watch((stream) => (stream === HALT || stream === null) && soon(), HALT);
   soon();
   return { stop };
 }
 
 type HaltJournal = Runtime["place"]["store"]["journal"];
 
-/** Sessions in which, since then, a message was queued, a halt ended a turn, a person answered, or an approval request expired. */
-async function listHeldSince(journal: HaltJournal, since: Millis, least: number): Promise<ReadonlySet<SessionId>> {
+/** Sessions whose turn wants driving, and those in which, after a position, a message was queued, a halt ended a turn, a person answered, or a request expired. */
+async function listHeldAfter(journal: HaltJournal, position: number): Promise<ReadonlySet<SessionId>> {
   const found = new Set<SessionId>();
-  for (let after = Math.max(await findPositionBefore(journal, since), least, 0); ; ) {
+  for await (const { session } of findInterrupted(journal)) found.add(session);
+  for (let after = position; ; ) {
     const page = await journal.tail(after, PAGE);
     for (const one of page) {
       if (one.kind !== "entry" || !isSessionStream(one.stream)) continue;
@@ -104,16 +107,4 @@ async function listHeldSince(journal: HaltJournal, since: Millis, least: number)
     after = page.at(-1)?.position ?? after;
     if (page.length < PAGE) return found;
   }
-}
-
-/** A binary search: positions are in the order of time, or nearly. */
-async function findPositionBefore(journal: HaltJournal, since: Millis): Promise<number> {
-  let [low, high] = [0, await journal.position()];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const [one] = await journal.tail(middle, 1);
-    if (one !== undefined && one.at < since) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -13,15 +13,15 @@ export type FindUnattended = (now: Millis, also?: "interrupted") => Promise<Read
 export function createUnattendedFinder({ journal, inbox }: Ports): FindUnattended {
   return async (now, also) => {
     const found = new Set<SessionId>();
-    if (also === "interrupted") for await (const { session } of interrupted(journal)) found.add(session);
+    if (also === "interrupted") for await (const { session } of findInterrupted(journal)) found.add(session);
     for (const session of await inbox.waiting()) found.add(session);
     for await (const session of expired(journal, now)) found.add(session);
     return found;
   };
 }
 
-/** A parent is found through its sub-agents. */
-async function* interrupted(journal: Ports["journal"]): AsyncGenerator<SessionSummary> {
+/** Turns that want driving, driven or not; a parent is found through its sub-agents. */
+export async function* findInterrupted(journal: Pick<Journal, "session" | "sessions">): AsyncGenerator<SessionSummary> {
   for (let before: SessionSummary | null = null; ; ) {
     const page: readonly SessionSummary[] = await journal.sessions({ state: "running", agent: null, before, most: PAGE });
     for (const one of page) if (one.children.length === 0) yield await findTop(journal, one);
@@ -34,7 +34,7 @@ async function* interrupted(journal: Ports["journal"]): AsyncGenerator<SessionSu
  * The session that a sub-agent works for in the end: driving it drives all below it, and cancels what is no longer wanted (S-16).
  * From its second turn on, a sub-agent's session is driven for itself.
  */
-async function findTop(journal: Ports["journal"], one: SessionSummary): Promise<SessionSummary> {
+async function findTop(journal: Pick<Journal, "session">, one: SessionSummary): Promise<SessionSummary> {
   const above = one.parent === null || one.turns > 1 ? null : await journal.session(one.parent);
   return above === null || above.state !== "running" ? one : findTop(journal, above);
 }

@@ -63,6 +63,7 @@ export type SqliteReader = Readonly<{
   /** In the order in which it became durable, fewer than asked for when there is much. */
   tail(after: Position, most: number): readonly WrittenEntry[];
   position(): Position;
+  positionOf(stream: StreamId, at: Seq): Position | null;
   /** Streams that have grown after a position, and where the journal ends now. */
   streamsAfter(position: Position): Readonly<{ last: Position; streams: readonly StreamId[] }>;
   questions: ApprovalRequestReader;
@@ -125,6 +126,7 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
     held: (streams) => rows.held(streams),
     chunk: (stream, after, most) => proved.chunk(stream, after, most),
     hashAt: (stream, at) => rows.hashAt(stream, at),
+    positionOf: (stream, at) => rows.positionOf(stream, at),
     ...writerReader(db, safely),
     find(external) {
       const name = sessionWith(external);

@@ -204,6 +204,12 @@ export class JournalRows {
     });
   }
 
+  /** Entries are numbered through all streams: an append's id is the position of its first. */
+  positionOf(stream: StreamId, at: Seq): number | null {
+    const append = this.appendsFrom(stream, at, 1)[0];
+    return append === undefined || append.first > at ? null : append.id + at - append.first;
+  }
+
   stored(stream: StreamId, at: Seq): StoredPlace | null {
     return this.snapshot(() => {
       const append = this.appendsFrom(stream, at, 1)[0];
