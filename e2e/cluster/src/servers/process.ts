@@ -40,6 +40,8 @@ export type Recipe = Readonly<{
   isReady(): Promise<boolean>;
   /** Signal of an orderly stop. */
   stopSignal?: NodeJS.Signals;
+  /** Runs as the user of this process, root included: for programs that own files of this user. */
+  asSelf?: boolean;
 }>;
 
 export type ServerProcess = Readonly<{
@@ -79,7 +81,7 @@ export function serverProcess(recipe: Recipe): ServerProcess {
         cwd: recipe.folder,
         env: { PATH: process.env.PATH ?? "", LC_ALL: "C", TZ: "UTC", ...recipe.env },
         stdio: ["ignore", out, out],
-        ...ordinaryUser,
+        ...(recipe.asSelf ? null : ordinaryUser),
       });
       closeSync(out);
       child = started;
