@@ -3,7 +3,8 @@
  * needs no store and no code that drove anything.
  */
 import { decisionsIn, type Entry, type EventKind, fold, type JournalEvent } from "@orgate/core";
-import { decodePayload, type Records, readExport } from "@orgate/core/journal";
+import { decodePayload, type Records } from "@orgate/core/journal";
+import { readExport } from "@orgate/core/proof";
 import { checkSignature, nameKey, sha256 } from "orgate";
 import type { Effect, ModelRequest } from "./outside.ts";
 import { isUnrepeatable, jobIn, TICK } from "./plan.ts";
