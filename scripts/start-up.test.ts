@@ -82,10 +82,14 @@ test("R-8 a run of the library loads neither what asks a provider or an MCP serv
   const files = loadedBy(`${HOST}/index.ts`, `${HOST}/runtime/runtime.ts`);
   expect(within(files, "@ai-sdk/", `${HOST}/models/ask-`, `${HOST}/models/wire.ts`, `${HOST}/models/offline/reply.ts`)).toEqual([]);
   expect(within(files, `${HOST}/mcp/client.ts`, `${HOST}/mcp/auth.ts`, "packages/toolclad/src/tool/manifest-run.ts")).toEqual([]);
-  expect(
-    within(files, `${HOST}/runtime/people/approvals.ts`, `${HOST}/runtime/people/send-intent.ts`, `${HOST}/runtime/delivery.ts`),
-  ).toEqual([]);
+  expect(within(files, `${HOST}/runtime/people/send-intent.ts`, `${HOST}/runtime/delivery.ts`)).toEqual([]);
   expect(within(files, "packages/core/src/journal/proof/verify.ts", "packages/core/src/journal/proof/read-export.ts")).toEqual([]);
+});
+
+test("a runtime has loaded what halts work before anybody asks for it: a halt must work when files were replaced or none can be opened", () => {
+  const files = loadedBy(`${HOST}/runtime/runtime.ts`);
+  const halting = [`${HOST}/runtime/people/approvals.ts`, `${HOST}/runtime/people/halt-scope.ts`];
+  expect(within(files, ...halting)).toEqual(halting);
 });
 
 test("before its prompt the shell loads what draws and reads keys: no server, no loop, no decoder, no policy", () => {

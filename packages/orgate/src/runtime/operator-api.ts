@@ -14,16 +14,15 @@ import {
 import { toAttachments } from "../files/file-input.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Approvals, Breakers, IntentOutcome, MessageInput, Runtime } from "./api.ts";
-import type { Acting } from "./people/approvals.ts";
+import { type Acting, haltWork, listOrdersInForce, resumeWork, revokeGrant, viewApprovalRequest } from "./people/approvals.ts";
+import { refuseUnknownScope } from "./people/halt-scope.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
 
-/** Loaded when a person first does something (R-8): most processes that run agents do nothing else. */
+/** Loaded when a person first does something (R-8): most processes that run agents do nothing else. Halting is here already: it must work on a bad day. */
 const delivery = () => import("./delivery.ts");
-const approvals = () => import("./people/approvals.ts");
 const breakers = () => import("./people/breakers.ts");
 const deadLetters = () => import("./people/dead-letters.ts");
-const haltScope = () => import("./people/halt-scope.ts");
 const intents = () => import("./people/send-intent.ts");
 const settledRequests = () => import("./people/settled-request.ts");
 const trustedValues = () => import("./people/trusted-values.ts");
@@ -50,16 +49,16 @@ export function operatorApi(parts: OperatorParts): OperatorApi {
   const send = (session: SessionId, wish: IntentBody, as: Person) => sendAndDrive(parts, session, wish, as);
   const standing = async () => {
     await place.orders.refresh();
-    return (await approvals()).listOrdersInForce(place.orders, now());
+    return listOrdersInForce(place.orders, now());
   };
   return {
     approvals: approvalsOf(parts, acting, async () => (await standing()).grants),
     async halt(scope, reason, as, { anyway = false } = {}) {
-      const unknown = anyway ? null : (await haltScope()).refuseUnknownScope(agents, scope, "`{ anyway: true }` as fourth argument");
+      const unknown = anyway ? null : refuseUnknownScope(agents, scope, "`{ anyway: true }` as fourth argument");
       if (unknown !== null) throw unknown;
-      await (await approvals()).haltWork(acting(as), scope, reason);
+      await haltWork(acting(as), scope, reason);
     },
-    resumeWork: async (scope, reason, as) => (await approvals()).resumeWork(acting(as), scope, reason),
+    resumeWork: (scope, reason, as) => resumeWork(acting(as), scope, reason),
     halts: async () => (await standing()).halts,
     breakers: breakersApi(parts, acting),
     deadLetters: {
@@ -99,7 +98,7 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
     async show(approval) {
       const [found] = await journal.question(approvalId(approval));
       if (found === undefined) return null;
-      return (await approvals()).viewApprovalRequest(journal, found.session, found.approval, parts.outside.clock.now());
+      return viewApprovalRequest(journal, found.session, found.approval, parts.outside.clock.now());
     },
     async answer(answer, as) {
       const [found] = await journal.question(answer.approval);
@@ -107,7 +106,7 @@ function approvalsOf(parts: OperatorParts, acting: ActAs, grants: Approvals["gra
       return sendAndDrive(parts, found.session, { kind: "answer", ...answer }, as);
     },
     grants,
-    revoke: async (grant, reason, as) => void (await (await approvals()).revokeGrant(acting(as), grant, reason)),
+    revoke: async (grant, reason, as) => void (await revokeGrant(acting(as), grant, reason)),
   };
 }
 
