@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { decisionsIn, type Entry, type EventKind, fold, type JournalEvent, seq, sessionId } from "@orgate/core";
 import { readExport, type Verification, verify } from "@orgate/core/proof";
-import { checkSignature, ed25519, nameKey, openReadStore, type ReadStore, sha256 } from "orgate";
+import { checkSignature, ed25519, nameKey, openReadStore, type SqliteReadStore, sha256 } from "orgate";
 import { readRows } from "./rows.ts";
 import { TOOLS } from "./stand/script.ts";
 import type { Line } from "./stand/wire.ts";
@@ -24,7 +24,7 @@ const REPEATABLE: readonly string[] = [TOOLS.read, TOOLS.idempotent];
 const isUnrepeatable = ({ tool }: Effect): boolean => !REPEATABLE.includes(tool);
 
 /** Opens a project read-only, and closes it again. */
-export async function withOpenProject<T>(directory: string, look: (store: ReadStore) => Promise<T>): Promise<T> {
+export async function withOpenProject<T>(directory: string, look: (store: SqliteReadStore) => Promise<T>): Promise<T> {
   const store = openReadStore({ directory });
   try {
     return await look(store);
@@ -33,19 +33,19 @@ export async function withOpenProject<T>(directory: string, look: (store: ReadSt
   }
 }
 
-export const readEntries = (store: ReadStore, session: string): Promise<readonly Entry[]> =>
+export const readEntries = (store: SqliteReadStore, session: string): Promise<readonly Entry[]> =>
   store.journal.read(sessionId(session), seq(0), 100_000);
 
 /** Verifies the whole journal as an auditor would: stored form and root key. */
-export const verifyJournal = (store: ReadStore, directory: string): readonly Violation[] => problemsIn(prove(store, directory));
+export const verifyJournal = (store: SqliteReadStore, directory: string): readonly Violation[] => problemsIn(prove(store, directory));
 
-const prove = ({ records }: ReadStore, directory: string): Verification =>
+const prove = ({ records }: SqliteReadStore, directory: string): Verification =>
   verify({ records, root: rootOf(directory), ports, head: null, progress: () => {}, torn: null });
 const problemsIn = ({ problems }: Verification): readonly Violation[] =>
   problems.map((p) => `J-11 the journal does not verify: ${JSON.stringify(p)}`);
 
 /** Tables beside the entries, the index of streams among them, are what the entries make of them, whoever died. */
-const wrongRowsIn = (store: ReadStore): readonly Violation[] => store.wrongRows(Date.now()).map((row) => `J-23 J-32 ${row} is wrong`);
+const wrongRowsIn = (store: SqliteReadStore): readonly Violation[] => store.wrongRows(Date.now()).map((row) => `J-23 J-32 ${row} is wrong`);
 
 /** The journal verifies, and says so many entries are unsealed and so many seals recovered what a dead process had left. */
 export function verifyTail(directory: string, expected: Readonly<{ unsealed: number; recovered: number }>): Promise<readonly Violation[]> {
@@ -62,7 +62,7 @@ export function verifyTail(directory: string, expected: Readonly<{ unsealed: num
 }
 
 /** After everybody has ended or was resumed, a seal covers every entry. */
-export function verifySealed(store: ReadStore, directory: string): readonly Violation[] {
+export function verifySealed(store: SqliteReadStore, directory: string): readonly Violation[] {
   const proof = prove(store, directory);
   const { unsealed } = proof.counts;
   return [...problemsIn(proof), ...wrongRowsIn(store), ...(unsealed === 0 ? [] : [`J-31 ${unsealed} entries are still unsealed`])];

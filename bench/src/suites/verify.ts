@@ -24,9 +24,9 @@ export const verifying = ({ effort, entries }: { readonly effort: Effort; readon
 
     const measured = await compare(
       [
-        floorOf(`hashes and seals alone, seals over ${GROUP} entries (floor)`, grouped.runtime),
-        proofOf(`verify, seals over ${GROUP} entries`, grouped.runtime),
-        proofOf("verify, one session alone", single.runtime),
+        await floorOf(`hashes and seals alone, seals over ${GROUP} entries (floor)`, grouped.runtime),
+        await proofOf(`verify, seals over ${GROUP} entries`, grouped.runtime),
+        await proofOf("verify, one session alone", single.runtime),
       ],
       effort,
     );
@@ -70,8 +70,8 @@ async function copyInGroups({ place: { store } }: Runtime, entries: readonly Ent
   await store.journal.release(hold);
 }
 
-function proofOf(label: string, { place }: Runtime): Contender {
-  const { records } = place.store;
+async function proofOf(label: string, { place }: Runtime): Promise<Contender> {
+  const { records } = await place.store.snapshot();
   const root = place.keys.root().publicKey;
   const prove = () => verify({ records, root, ports, head: null, progress: () => {}, torn: null });
   return {
@@ -85,8 +85,8 @@ function proofOf(label: string, { place }: Runtime): Contender {
 }
 
 /** What a proof cannot do without, on texts in memory: each payload hashed, each header hashed, each seal checked. */
-function floorOf(label: string, { place }: Runtime): Contender {
-  const { texts, seals } = textsOf(place.store.records);
+async function floorOf(label: string, { place }: Runtime): Promise<Contender> {
+  const { texts, seals } = textsOf((await place.store.snapshot()).records);
   const keys = place.keyring.ring().keys;
   return {
     label,

@@ -5,7 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { decisionsIn, type JournalEvent, type SessionId } from "@orgate/core";
 import { decodePayload, type StoredEntry } from "@orgate/core/journal";
 import { count, EXIT } from "@orgate/shell/terminal";
-import { openReadOnlyStore, type ReadOnlyStore } from "../store/open-read-only.ts";
+import type { SqliteReadStore } from "../store/journal.ts";
+import { openSnapshot } from "../store/open-read-only.ts";
 import type { Ended, Stage } from "./stage.ts";
 
 const REQUEST = "payments is slow since two o'clock: find out why and mend it";
@@ -134,15 +135,15 @@ function flipByte(file: string, { salt, payload }: StoredEntry): void {
   writeFileSync(file, bytes);
 }
 
-function eventsOf(look: ReadOnlyStore, session: SessionId): readonly JournalEvent[] {
+function eventsOf(look: SqliteReadStore, session: SessionId): readonly JournalEvent[] {
   return [...look.records.entries(session)].flatMap(({ kind, payload }) => {
     const read = payload === null ? null : decodePayload(kind, payload, look.records.blob);
     return read?.kind === "event" ? [read.event] : [];
   });
 }
 
-function looking<T>({ project }: Stage, work: (look: ReadOnlyStore) => T): T {
-  const look = openReadOnlyStore(join(project, ".orgate"));
+function looking<T>({ project }: Stage, work: (look: SqliteReadStore) => T): T {
+  const look = openSnapshot(join(project, ".orgate"));
   try {
     return work(look);
   } finally {

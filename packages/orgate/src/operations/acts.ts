@@ -133,7 +133,7 @@ async function sessionIn(runtime: Runtime, params: unknown): Promise<SessionSumm
 
 /** Of a call whose outcome is unknown, or of a dead letter. */
 export async function findToolOfCall(runtime: Runtime, session: SessionId, call: string | null): Promise<string | null> {
-  const open = [...runtime.place.store.unknownsOf(session).values()].find((u) => u.call === call);
+  const open = [...(await runtime.place.store.unknownsOf(session)).values()].find((u) => u.call === call);
   if (open !== undefined) return open.tool;
   const read = (last: ListedDeadLetter | null, most: number) => runtime.deadLetters.list({ after: last?.arrival ?? 0, most });
   for await (const letter of eachRow(read)) if (letter.session === session && letter.call === call) return letter.tool;

@@ -84,7 +84,7 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
     async shown({ sees, may }) {
       const whole = may(act("observe", "project"));
       const isShown = ({ labels }: Sample): boolean => (labels.agent === undefined ? whole : sees(labels.agent));
-      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...readGauges({ runtime, gauges }, lag)];
+      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...(await readGauges({ runtime, gauges }, lag))];
       return all.map((metric) => ({ ...metric, samples: metric.samples.filter(isShown) })).filter(({ samples }) => samples.length > 0);
     },
     close() {
@@ -96,12 +96,12 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
 const METHODS = new Set(["GET", "POST"]);
 
 /** Values that are read when somebody asks. */
-function readGauges(
+async function readGauges(
   { runtime, gauges }: Pick<MetricsOptions, "runtime" | "gauges">,
   lag: ReturnType<typeof monitorEventLoopDelay>,
-): readonly Metric[] {
+): Promise<readonly Metric[]> {
   const questions = new Map<string, number>();
-  const tallied = runtime.place.store.tally();
+  const tallied = await runtime.place.store.tally();
   for (const { agent, openQuestions } of tallied) if (openQuestions > 0) questions.set(agent, (questions.get(agent) ?? 0) + openQuestions);
   const sessions = tallied.map(({ agent, state, count }) => sample({ agent, state }, count));
   const memory = process.memoryUsage();

@@ -82,7 +82,7 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     wake: (session) => sessionDriver.wake(session),
     failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
   });
-  const views = openViewsWorker(dirname(runtime.place.keys.dir));
+  const views = openViewsWorker({ directory: dirname(runtime.place.keys.dir) });
   const context: OperationContext = {
     runtime,
     sessionDriver,

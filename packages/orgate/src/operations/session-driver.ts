@@ -129,7 +129,7 @@ export class SessionDriver {
     if (this.#isLeaving) return;
     const { store } = this.#runtime.place;
     for (const session of await this.#findUnattended(NODE.clock.now(), also))
-      if (store.holder(session) === null && !(await this.#left.isAsLeft(session))) this.wake(session);
+      if ((await store.holder(session)) === null && !(await this.#left.isAsLeft(session))) this.wake(session);
   }
 
   /** Looks no more for sessions that want driving; those that are driven go on. */

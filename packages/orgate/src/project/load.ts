@@ -217,7 +217,7 @@ async function loadResources(
     return { equipment: isEquipped ? { ...NO_RESOURCES, prices, skillPrompter } : null, skills: [], mcp: null };
   }
   const code = which === "wanted" && wanted.size === 0 ? [] : await loadCodeSkills(listToolModules(config, formats));
-  const trusted = await loadTrust(config.journal.directory);
+  const trusted = await loadTrust(config.journal);
   const skills = projectSkills(config, trusted, code, which === "wanted" ? wanted : null);
   const mcp = isLinked ? projectMcp(config, trusted, env) : null;
   if (mcp !== null) tools.connect((invocation, options) => mcp.hub.run(invocation, options));

@@ -2,12 +2,13 @@
 import { isFault, type Journal, TRUST } from "@orgate/core";
 import { readAllEntries } from "@orgate/core/journal";
 import { openReadOnlyStore } from "../store/open-read-only.ts";
+import type { StorePlace } from "../store/store.ts";
 import { foldTrust, type Trusted } from "./trust.ts";
 
 /** Empty where there is no journal yet. */
-export async function loadTrust(directory: string): Promise<Trusted> {
+export async function loadTrust(place: StorePlace): Promise<Trusted> {
   try {
-    const look = openReadOnlyStore(directory);
+    const look = await openReadOnlyStore(place);
     try {
       return await readTrust(look.journal);
     } finally {

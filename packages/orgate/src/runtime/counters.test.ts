@@ -68,16 +68,16 @@ test("G-26 verify finds counters and sets that are not what the entries make of 
   const runtime = await openCounted({ directory, thread: "main", sent: () => {} });
   await wantAll(runtime, 3);
   const { store } = runtime.place;
-  expect(store.wrongRows(Date.now())).toEqual([]);
-  const tampered = (sql: string): readonly string[] => {
+  expect((await store.snapshot()).wrongRows(Date.now())).toEqual([]);
+  const tampered = async (sql: string): Promise<readonly string[]> => {
     const db = new DatabaseSync(join(directory, "journal.db"));
     db.exec(sql);
     db.close();
-    return store.wrongRows(Date.now());
+    return (await store.snapshot()).wrongRows(Date.now());
   };
-  expect(tampered("UPDATE counts SET n = n - 1")).toEqual(["counter calls:send"]);
-  expect(tampered("UPDATE counts SET n = n + 1")).toEqual([]);
-  expect(tampered("INSERT INTO known_values VALUES ('payees', 'DE1', 'de1', 'known', 0)")).toEqual(["set payees"]);
+  expect(await tampered("UPDATE counts SET n = n - 1")).toEqual(["counter calls:send"]);
+  expect(await tampered("UPDATE counts SET n = n + 1")).toEqual([]);
+  expect(await tampered("INSERT INTO known_values VALUES ('payees', 'DE1', 'de1', 'known', 0)")).toEqual(["set payees"]);
   await runtime.close();
 });
 

@@ -91,7 +91,7 @@ test("J-22 entries cut off the end of a stream that gives authority are missed, 
     await journal.append({ stream: "breaker:x" as never, after, hold: null, events, consumes: [], unlessHalted: [] });
     after = seq(after + 1);
   }
-  const named = [...first.store.records.seals(first.store.slot.writer)].map(({ number, seen }) => ({
+  const named = [...(await first.store.snapshot()).records.seals(first.store.slot.writer)].map(({ number, seen }) => ({
     number,
     seen: parseSeen(seen) ?? [],
   }));

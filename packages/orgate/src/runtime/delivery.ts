@@ -7,7 +7,7 @@
 
 import { type Entry, type Intent, type IntentId, isFault, type Journal, type JournalEvent, type SessionId, seq } from "@orgate/core";
 import { listSockets, offerIntent, type SocketAnswer } from "../store/intent-socket.ts";
-import type { ReadStore } from "../store/journal.ts";
+import type { ReadStore } from "../store/store.ts";
 
 export type IntentCarrier = Readonly<{
   /** Resolves once the intent is durable, or is refused. `known`: it was put before. */

@@ -375,7 +375,7 @@ test("J-19 what an unknown outcome is about is read from the sealed decision: on
   await expect(store.journal.append({ ...to, events: [{ at: NODE.clock.now(), event }] } as never)).rejects.toThrow(
     "its hash does not match its payload",
   );
-  expect(store.unknownsOf(template.labelled).size).toBe(0);
+  expect((await store.unknownsOf(template.labelled)).size).toBe(0);
   expect(readFileSync(join(directory, "alarms.jsonl"), "utf8")).toContain(template.labelled);
 });
 
@@ -483,7 +483,7 @@ test.each(Object.keys(CHANGES))(
     const { store } = runtime.place;
     alter(directory, change);
     await expect(store.journal.read(template.labelled, seq(0), 1_000)).rejects.toThrow(detail);
-    expect(store.alarms.standing()).toEqual([expect.objectContaining({ what: expect.stringContaining(template.labelled) })]);
+    expect(await store.alarms.standing()).toEqual([expect.objectContaining({ what: expect.stringContaining(template.labelled) })]);
     await expect(runtime.complete("clerk", "hello")).rejects.toThrow("the project is read-only");
     await expect(store.checkWritable()).rejects.toThrow("read-only");
   },
@@ -493,7 +493,7 @@ test("J-19 whoever is told of an altered entry raises the alarm too", async () =
   const { directory, runtime } = await copied();
   alter(directory, feign);
   await runtime.place.store.journal.tail(0, 1_000);
-  expect(runtime.place.store.alarms.standing()[0]?.what).toContain(template.labelled);
+  expect((await runtime.place.store.alarms.standing())[0]?.what).toContain(template.labelled);
 });
 
 test("J-19 the row of a stream that gives authority cannot be set back to an earlier entry of its own", async () => {
@@ -504,5 +504,5 @@ test("J-19 the row of a stream that gives authority cannot be set back to an ear
     db.prepare("UPDATE streams SET seq = 1, hash = ? WHERE stream = ?").run(hash, HALT);
   });
   await expect(runtime.place.store.journal.read(HALT, seq(0), 10)).rejects.toThrow("it is not the entry that was written last");
-  expect(runtime.place.store.alarms.standing()).toMatchObject([{ what: "entry 2 of stream `halt`" }]);
+  expect(await runtime.place.store.alarms.standing()).toMatchObject([{ what: "entry 2 of stream `halt`" }]);
 });

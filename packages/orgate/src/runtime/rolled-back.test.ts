@@ -111,7 +111,7 @@ test("J-22 a session that goes back under a living process is refused with an al
 test("J-22 a session that was cut back is missed when the journal is opened, also when its last seal is not among the newest few", async () => {
   const { runtime, directory, session, answer, paid, folder } = await paidOnce();
   for (let i = 0; i < FULL_EVERY; i += 1) await runtime.complete("clerk", "hello");
-  const last = runtime.place.store.records;
+  const { records: last } = await runtime.place.store.snapshot();
   expect([...last.seals(runtime.place.store.slot.writer)].length).toBeGreaterThan(2 * FULL_EVERY);
   await runtime.close();
   runtimes.splice(0);

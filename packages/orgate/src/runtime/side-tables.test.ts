@@ -6,7 +6,7 @@ import { defineAgent, defineTool, FaultError, type Row, type SessionId, tableGat
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, openPerson, type Person } from "../store/keyring.ts";
-import { openReadOnlyStore } from "../store/open-read-only.ts";
+import { openSnapshot } from "../store/open-read-only.ts";
 import { verifyInWorker } from "../store/verify-worker.ts";
 import type { Runtime } from "./api.ts";
 import { databaseIn } from "./fixtures/forging.ts";
@@ -96,7 +96,7 @@ function tamper(folder: string, sql: string): void {
   db.close();
 }
 async function wrongIn(folder: string): Promise<readonly string[]> {
-  const look = openReadOnlyStore(join(folder, ".orgate"));
+  const look = openSnapshot(join(folder, ".orgate"));
   try {
     return look.wrongRows(Date.now());
   } finally {
@@ -128,7 +128,11 @@ test.each([
   expect(await wrongIn(folder)).toEqual([]);
   tamper(folder, sql);
   expect(await wrongIn(folder)).toEqual(names.map((name) => expect.stringMatching(name)));
-  const verified = await verifyInWorker(join(folder, ".orgate"), () => {}, new AbortController().signal);
+  const verified = await verifyInWorker(
+    { snapshot: join(folder, ".orgate"), keys: join(folder, ".orgate", "keys") },
+    () => {},
+    new AbortController().signal,
+  );
   expect([verified.ok, verified.problems[0]]).toEqual([false, expect.stringContaining("of table")]);
 });
 
@@ -218,10 +222,10 @@ test.each(FORGERIES)("J-24 an approval request that was %s is an alarm in the li
   await runtime.close();
   runtimes.splice(0);
   rmSync(join(directory, "alarms.jsonl"));
-  const look = openReadOnlyStore(directory);
+  const look = openSnapshot(directory);
   try {
     await expect(look.journal.questions({ after: 0, most: 100 })).rejects.toThrow(/table `questions`/);
-    expect(look.alarms.standing()).toHaveLength(1);
+    expect(await look.alarms.standing()).toHaveLength(1);
   } finally {
     await look.close();
   }
@@ -300,14 +304,14 @@ test("J-20 an acknowledgement that the project did not write lifts no alarm, nor
   const { runtime, directory } = await openOffice(folder);
   const file = join(directory, "alarms.jsonl");
   const { alarms } = runtime.place.store;
-  alarms.raise("entry 1 of stream `x`", "a drill");
+  await alarms.raise("entry 1 of stream `x`", "a drill");
   appendFileSync(file, `${JSON.stringify({ kind: "acknowledged", at: 1, by: "ana", reason: "fine", isVerified: true })}\n`);
   await expect(runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
-  expect(alarms.standing().at(-1)).toMatchObject({ detail: "an acknowledgement in it was not written by this project" });
-  alarms.acknowledge({ by: "ana", reason: "looked" });
+  expect((await alarms.standing()).at(-1)).toMatchObject({ detail: "an acknowledgement in it was not written by this project" });
+  await alarms.acknowledge({ by: "ana", reason: "looked" });
   expect((await runtime.complete("clerk", "hello")).ending).toBe("completed");
   const genuine = readFileSync(file, "utf8").trimEnd().split("\n").at(-1);
-  alarms.raise("entry 2 of stream `x`", "another drill");
+  await alarms.raise("entry 2 of stream `x`", "another drill");
   appendFileSync(file, `${genuine}\n`);
   await expect(runtime.complete("clerk", "hello")).rejects.toThrow("read-only");
 });
@@ -321,7 +325,7 @@ test("J-20 what was acknowledged as it is stays so; a further change of the same
   const dropFirst = (): void => void db.exec("DELETE FROM questions WHERE arrival = (SELECT min(arrival) FROM questions)");
   dropFirst();
   await expect(first.runtime.approvals.list()).rejects.toThrow("table `questions`");
-  alarms.acknowledge({ by: "ana", reason: "as it is" });
+  await alarms.acknowledge({ by: "ana", reason: "as it is" });
   expect(await first.runtime.approvals.list()).toHaveLength(1);
   await first.runtime.complete("clerk", "ask");
   expect(await first.runtime.approvals.list()).toHaveLength(2); // and goes on so
@@ -335,7 +339,7 @@ test("J-20 what was acknowledged as it is stays so; a further change of the same
   tamper(again, "UPDATE questions SET arrival = -1");
   await expect(runtime.approvals.list()).rejects.toThrow("table `questions`");
   tamper(again, "UPDATE questions SET arrival = 1");
-  runtime.place.store.alarms.acknowledge({ by: "ana", reason: "restored", isVerified: true });
+  await runtime.place.store.alarms.acknowledge({ by: "ana", reason: "restored", isVerified: true });
   expect(await runtime.approvals.list()).toHaveLength(1);
   tamper(again, "UPDATE questions SET arrival = -1");
   await expect(runtime.approvals.list()).rejects.toThrow("table `questions`");
@@ -346,10 +350,10 @@ test("J-20 a line of the alarms that a crash or a full disk has torn is an alarm
   const { runtime, directory } = await openOffice(copied());
   const { alarms } = runtime.place.store;
   writeFileSync(join(directory, "alarms.jsonl"), '{"kind":"alarm","at":1,"what":"ent');
-  expect(alarms.standing()).toMatchObject([{ detail: "line 1 cannot be read" }]);
-  alarms.raise("entry 1 of stream `x`", "a drill");
-  expect(alarms.standing().map(({ what }) => what)).toEqual([join(directory, "alarms.jsonl"), "entry 1 of stream `x`"]);
-  alarms.acknowledge({ by: "ana", reason: "the disk was full" });
-  expect(alarms.standing()).toEqual([]);
+  expect(await alarms.standing()).toMatchObject([{ detail: "line 1 cannot be read" }]);
+  await alarms.raise("entry 1 of stream `x`", "a drill");
+  expect((await alarms.standing()).map(({ what }) => what)).toEqual([join(directory, "alarms.jsonl"), "entry 1 of stream `x`"]);
+  await alarms.acknowledge({ by: "ana", reason: "the disk was full" });
+  expect(await alarms.standing()).toEqual([]);
   expect((await runtime.complete("clerk", "hello")).ending).toBe("completed");
 });

@@ -37,7 +37,8 @@ async function close(place: OpenProjectStore): Promise<void> {
   places.splice(places.indexOf(place), 1);
   await place.close();
 }
-const verify = (directory: string): Promise<Verified> => verifyInWorker(directory, () => {}, new AbortController().signal);
+const verify = (directory: string): Promise<Verified> =>
+  verifyInWorker({ snapshot: directory, keys: join(directory, "keys") }, () => {}, new AbortController().signal);
 
 function start(fixture: string, ...args: string[]): ChildProcess & Readonly<{ said: Promise<string> }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, "fixtures", fixture), ...args], {
@@ -51,14 +52,15 @@ function start(fixture: string, ...args: string[]): ChildProcess & Readonly<{ sa
 const S = sessionId("s_unsealed01");
 const valuesIn = async (place: OpenProjectStore, session: SessionId): Promise<unknown[]> =>
   (await place.store.journal.read(session, seq(0), 100_000)).flatMap(({ event }) => (event.kind === "note" ? [event.value] : []));
-function assertChained(place: OpenProjectStore, session: SessionId): void {
+const recordsOf = async (place: OpenProjectStore) => (await place.store.snapshot()).records;
+async function assertChained(place: OpenProjectStore, session: SessionId): Promise<void> {
   let previous = "0".repeat(64);
-  for (const e of place.store.records.entries(session)) {
+  for (const e of (await recordsOf(place)).entries(session)) {
     expect([e.previous, e.entryHash]).toEqual([previous, entryHash(e, sha256)]);
     previous = e.entryHash;
   }
 }
-const sealsOf = (place: OpenProjectStore, writer: WriterId) => [...place.store.records.seals(writer)];
+const sealsOf = async (place: OpenProjectStore, writer: WriterId) => [...(await recordsOf(place)).seals(writer)];
 
 test.each(["main", "worker"] as const)(
   "J-31 appends of a process that was killed before it sealed them are sealed by the next one under its name, which says so; none is lost (%s)",
@@ -77,13 +79,13 @@ test.each(["main", "worker"] as const)(
     await next.store.seal();
     const expected = Array.from({ length: written - 1 }, (_, i) => i + 2);
     expect(await valuesIn(next, S)).toEqual(expected);
-    assertChained(next, S);
-    const recovered = sealsOf(next, writer).filter((seal) => seal.recovered);
+    await assertChained(next, S);
+    const recovered = (await sealsOf(next, writer)).filter((seal) => seal.recovered);
     expect(recovered.map(({ wrote }) => parseMarks(wrote))).toEqual([
-      [{ stream: S, seq: written, hash: [...next.store.records.entries(S)].at(-1)?.entryHash }],
+      [{ stream: S, seq: written, hash: [...(await recordsOf(next)).entries(S)].at(-1)?.entryHash }],
     ]);
-    expect(next.store.stored(S, seq(written))?.seal).toEqual(recovered[0]);
-    expect([next.store.alarms.standing(), next.store.wrongRows(Date.now())]).toEqual([[], []]);
+    expect((await next.store.stored(S, seq(written)))?.seal).toEqual(recovered[0]);
+    expect([await next.store.alarms.standing(), (await next.store.snapshot()).wrongRows(Date.now())]).toEqual([[], []]);
 
     const hold = await next.store.journal.take(S); // and the session goes on behind it
     const to = { stream: S, after: seq(written), hold, consumes: [], unlessHalted: [] };
@@ -116,8 +118,8 @@ test("J-4 J-31 three processes race for one session, and one is killed while it 
   ] as const)
     expect(values.filter((v) => String(v).startsWith(`${me}:`))).toEqual(Array.from({ length: count }, (_, i) => `${me}:${i + 1}`));
   expect(values).toHaveLength(38);
-  assertChained(first, S);
-  expect([first.store.alarms.standing(), first.store.wrongRows(Date.now())]).toEqual([[], []]);
+  await assertChained(first, S);
+  expect([await first.store.alarms.standing(), (await first.store.snapshot()).wrongRows(Date.now())]).toEqual([[], []]);
   for (const place of [first, ...others]) await close(place);
   const verified = await verify(directory);
   expect([verified.ok, verified.problems, verified.unsealed]).toEqual([true, [], 0]);
@@ -147,7 +149,7 @@ test.each(FORGED_SEALS.filter((how) => how !== "keyed"))(
     const alive = await open(directory);
     forge(directory, S, FORGED, how);
     expect(await faultOf(alive.store.journal.read(S, seq(0), 100))).toBe("entry-bad");
-    expect(alive.store.alarms.standing()).toMatchObject([{ what: expect.stringContaining(`of stream \`${S}\``) }]);
+    expect(await alive.store.alarms.standing()).toMatchObject([{ what: expect.stringContaining(`of stream \`${S}\``) }]);
     await close(alive);
     rmSync(join(directory, "alarms.jsonl"));
 
@@ -174,12 +176,12 @@ test("J-31 once a forged tail is acknowledged as it is, its writer goes on: it i
   const other = sessionId("s_unsealed02");
   expect(await faultOf(place.store.seal())).toBe("entry-bad");
   expect(await faultOf(place.store.journal.take(other))).toBe("journal-doubted");
-  place.store.alarms.acknowledge({ by: "ana", reason: "known", isVerified: false });
+  await place.store.alarms.acknowledge({ by: "ana", reason: "known", isVerified: false });
   const hold = await place.store.journal.take(other);
   const to = { stream: other, hold, consumes: [], unlessHalted: [] };
   await place.store.journal.append({ ...to, after: seq(0), events: stamped(opened("echo")) });
   expect(await faultOf(place.store.journal.read(S, seq(0), 100))).toBe("entry-bad");
-  const signed = [...place.store.records.seals(place.store.slot.writer)].flatMap(({ wrote }) => parseMarks(wrote) ?? []);
+  const signed = (await sealsOf(place, place.store.slot.writer)).flatMap(({ wrote }) => parseMarks(wrote) ?? []);
   expect(Math.max(...signed.filter((mark) => mark.stream === S).map((mark) => mark.seq))).toBe(2);
   expect(signed.some((mark) => mark.stream === other)).toBe(true);
 });

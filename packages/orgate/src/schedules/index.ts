@@ -46,7 +46,7 @@ export function openSchedules({ place, gate, findSessionStart, wake = () => {}, 
     },
     mayNotRun: createRunCheck(gate),
     wake,
-    isHeld: (session) => holder(session) !== null,
+    isHeld: async (session) => (await holder(session)) !== null,
     failed,
   });
   return { store: schedules, scheduler, desk: new ProjectSchedules({ ...shared, place, gate }) };

@@ -25,7 +25,7 @@ export type SchedulerPorts = FiringPorts &
     /** Has a session driven. */
     wake(session: SessionId): void;
     /** Whether some process drives the session. */
-    isHeld(session: SessionId): boolean;
+    isHeld(session: SessionId): Promise<boolean>;
     failed(schedule: string | null, error: unknown): void;
   }>;
 
@@ -232,7 +232,7 @@ export class Scheduler {
       const end = await findFiringEnd(journal, firing);
       if (end === null) {
         const summary = await journal.session(firing.session);
-        if (summary?.state === "running" && !isHeld(firing.session)) wake(firing.session);
+        if (summary?.state === "running" && !(await isHeld(firing.session))) wake(firing.session);
         continue;
       }
       this.#open.delete(firing.session);

@@ -15,10 +15,11 @@ beforeEach(async () => {
 afterEach(() => at.stop());
 
 const directory = () => `${at.stand.folder}/.orgate`;
+const place = () => ({ snapshot: directory(), keys: `${directory()}/keys` });
 const lines = (text: string) => text.trim().split("\n");
 
 test("W-20 an export is made aside: nothing of it is read in the server's own thread, and it is whole", async () => {
-  const { records } = at.stand.runtime.place.store;
+  const { records } = await at.stand.runtime.place.store.snapshot();
   let reads = 0;
   const { entries } = records;
   Object.assign(records, {
@@ -65,10 +66,10 @@ test("W-20 the thread of an export, and of a verification, has ended when its re
   left.abort();
   await expect(pieces.next()).rejects.toThrow(/abort/i); // it rejects once the thread has ended
   const gone = new AbortController();
-  const verifying = verifyInWorker(directory(), () => {}, gone.signal);
+  const verifying = verifyInWorker(place(), () => {}, gone.signal);
   gone.abort();
   await expect(verifying).rejects.toThrow(/abort/i);
-  expect(await verifyInWorker(directory(), () => {}, new AbortController().signal)).toMatchObject({ ok: true });
+  expect(await verifyInWorker(place(), () => {}, new AbortController().signal)).toMatchObject({ ok: true });
 });
 
 test("W-20 a verification goes on for whoever still waits, and ends with the last", async () => {

@@ -49,7 +49,7 @@ async function casesOf(at: Serving): Promise<readonly Case[]> {
   const third = await at.runtime.complete("clerk", "pay");
   const granted = await at.runtime.complete("clerk", "pay");
   const [question, remembered] = [waits.questions[0], granted.questions[0]];
-  const [unknown] = at.runtime.place.store.unknowns({ after: null, most: 1 });
+  const [unknown] = await at.runtime.place.store.unknowns({ after: null, most: 1 });
   if (question === undefined || remembered === undefined || unknown === undefined) throw new Error("something is missing");
   const answer = { kind: "grant", grant: { scope: "resource", until: "session" } } as const;
   await at.runtime.approvals.answer({ approval: remembered.approval, digest: remembered.digest, answer }, at.ann);

@@ -289,7 +289,7 @@ test("W-29 who leaves takes no turn any more, lets those in progress finish, and
   expect(told).toContain("act.ended"); // it landed
   expect(told).not.toContain("turn.ended"); // and nothing was begun after it
   expect(told.filter((k) => k === "model.asked")).toHaveLength(1);
-  expect(at.runtime.place.store.holder(slow)).toBeNull();
+  expect(await at.runtime.place.store.holder(slow)).toBeNull();
 });
 
 /** Once the time to finish is over and nothing new is begun, the tool may end. */
@@ -323,7 +323,7 @@ test("W-29 a parked turn holds nothing, has not ended, and goes on in another pr
   hold.open();
   await parked;
   expect((await run.result).ending).toBeNull();
-  expect(first.runtime.place.store.holder(session)).toBeNull();
+  expect(await first.runtime.place.store.holder(session)).toBeNull();
   await first.close();
   open.pop();
   const second = await place({ folder: first.folder });

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { seq } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
-import { openReadOnlyStore } from "../store/open-read-only.ts";
+import { openSnapshot } from "../store/open-read-only.ts";
 import { hook } from "./fixtures/hooks.ts";
 import { raw, type Serving, serving } from "./fixtures/serving.ts";
 
@@ -80,8 +80,8 @@ test("Z-3 Z-10 a delivery stays known when the table of what was opened has to b
   db.exec("DROP TABLE externals; DROP TABLE revoked");
   db.close();
   await expect(serve({ folder: at.folder, serve: { declares } })).rejects.toThrow("table `externals`: it is gone");
-  const look = openReadOnlyStore(`${at.folder}/.orgate`);
-  look.alarms.acknowledge({ by: "ana", reason: "a drill" });
+  const look = openSnapshot(`${at.folder}/.orgate`);
+  await look.alarms.acknowledge({ by: "ana", reason: "a drill" });
   await look.close();
   const next = await serve({ folder: at.folder, serve: { declares } });
   expect(await status(send(next, '{"n":1}', { "x-github-delivery": "d-2" }))).toBe(200);

@@ -31,7 +31,6 @@ import {
   type SessionId,
   seq,
 } from "@orgate/core/vocab";
-import type { Inbox } from "./inbox.ts";
 import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
 import { Onlookers } from "./onlookers.ts";
 import { type SealedPart, Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
@@ -42,6 +41,7 @@ import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { AppendRow, HoldRow } from "./sqlite/rows.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
+import type { StoreInbox } from "./store.ts";
 
 type Waiter = Readonly<{ done: () => void; failed: (error: unknown) => void }>;
 type MadeSeal = Readonly<{ stored: StoredSeal; seen: readonly Seen[]; moves: Moves }>;
@@ -68,7 +68,7 @@ export type JournalParts = Readonly<{
   blobKey: string | Uint8Array;
   sealing: SealMode;
   powerCut: PowerCut;
-  inbox: Pick<Inbox, "watchChanges"> & Readonly<{ wake(session: SessionId): void }>;
+  inbox: Pick<StoreInbox, "watchChanges"> & Readonly<{ wake(session: SessionId): void }>;
   /** Throws unless this process's own lock is still the file that other processes look at. */
   confirm: () => void;
 }>;

@@ -4,14 +4,14 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { StreamId } from "@orgate/core";
 import { exportJournal, exportSession } from "@orgate/core/proof";
 import { runInThread } from "../node/thread.ts";
-import { openReadOnlyStore, PROOF_PORTS } from "./open-read-only.ts";
+import { openSnapshot, PROOF_PORTS } from "./open-read-only.ts";
 
 /** Some hundred entries. */
 const PIECE = 256 * 1024;
 
 type Asked = Readonly<{ export: string; session: StreamId | null }>;
 
-/** `directory`: where the journal lies; `session`: null for the whole journal. The next piece is made when the one before was taken. */
+/** `directory`: of a snapshot; `session`: null for the whole journal. The next piece is made when the one before was taken. */
 export async function* exportInWorker(directory: string, session: StreamId | null, gone: AbortSignal): AsyncGenerator<string> {
   // runs from source and compiled alike: the thread's file is this one
   const file = new URL(`./export-worker${extname(import.meta.url)}`, import.meta.url);
@@ -24,7 +24,7 @@ export async function* exportInWorker(directory: string, session: StreamId | nul
 }
 
 function serve({ export: directory, session }: Asked, port: NonNullable<typeof parentPort>): void {
-  const store = openReadOnlyStore(directory);
+  const store = openSnapshot(directory);
   const lines = session === null ? exportJournal(store.records, PROOF_PORTS) : exportSession(store.records, session, PROOF_PORTS);
   const make = (): void => {
     let piece = "";

@@ -1,11 +1,10 @@
 /** Which living process holds a session. J-4 a session is held by one process, for as long as that process lives; a new hold has a new epoch. */
-import type { SessionId, WriterId } from "@orgate/core/vocab";
+import type { SessionId } from "@orgate/core/vocab";
 import { isSlotHeld } from "./process-lock.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
 import type { HoldRow } from "./sqlite/rows.ts";
-
-export type Holder = Readonly<{ writer: WriterId; pid: number | null }>;
+import type { Holder } from "./store.ts";
 
 /** `owner`: null for a process that only reads, and has no slot. */
 type HolderLookup = Readonly<{ owner: Owner | null; reader: SqliteReader; slots: string }>;
@@ -26,7 +25,7 @@ export function findHolders(sessions: readonly SessionId[], at: HolderLookup): R
 }
 
 const livingHolder = (hold: HoldRow, at: HolderLookup): Holder | null =>
-  hold.holder !== null && isHolderAlive(hold, at) ? { writer: hold.holder, pid: hold.pid } : null;
+  hold.holder !== null && isHolderAlive(hold, at) ? { writer: hold.holder, pid: hold.pid, host: null, until: null } : null;
 
 /** A hold is valid exactly while its slot is locked by the very process that took the hold. */
 export function isHolderAlive(hold: HoldRow, at: HolderLookup): boolean {

@@ -4,21 +4,14 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type ReadIntent, readIntent } from "@orgate/core/inbox";
-import type { Ports } from "@orgate/core/loop";
 import { deepFreeze, type Intent, intentId, millis, readJson, type SessionId, toCanonicalJson } from "@orgate/core/vocab";
 import { withReadFaults } from "./sqlite/schema.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
+import type { StoreInbox } from "./store.ts";
 
-export type Inbox = Ports["inbox"] &
-  Readonly<{
-    /** Calls back when another connection has written anything; returns the way to stop. */
-    watchChanges(changed: () => void): () => void;
-    /** Sessions that something waits for. */
-    waiting(): Promise<readonly SessionId[]>;
-  }>;
 const LOOK_EVERY_MS = 50;
 
-export type OpenInbox = Inbox &
+export type OpenInbox = StoreInbox &
   Readonly<{
     /** Something was put in by this process, with an append. */
     wake(session: SessionId): void;

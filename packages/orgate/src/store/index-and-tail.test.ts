@@ -9,10 +9,10 @@ import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
 import { editDatabase } from "./fixtures/tamper.ts";
-import { openReadStore, type ReadStore, type Store } from "./journal.ts";
+import { openReadStore, type SqliteReadStore, type SqliteStore } from "./journal.ts";
 
 const folders: string[] = [];
-const stores: (Store | ReadStore)[] = [];
+const stores: (SqliteStore | SqliteReadStore)[] = [];
 afterEach(async () => {
   for (const store of stores.splice(0)) await store.close();
   for (const made of folders.splice(0)) rmSync(made, { recursive: true, force: true });
@@ -22,7 +22,7 @@ function folder(): string {
   folders.push(made);
   return made;
 }
-function kept<S extends Store | ReadStore>(store: S): S {
+function kept<S extends SqliteStore | SqliteReadStore>(store: S): S {
   stores.push(store);
   return store;
 }
@@ -35,7 +35,7 @@ function scanAll(db: DatabaseSync): Map<string, string[]> {
     all.set(String(stream), [...(all.get(String(stream)) ?? []), ...String(body).split("\n").slice(0, -1)]);
   return all;
 }
-function readAll({ records }: ReadStore | Store): Map<string, string[]> {
+function readAll({ records }: SqliteReadStore | SqliteStore): Map<string, string[]> {
   const lines = [...records.streams()].map((stream): [string, string[]] => [
     stream,
     [...records.entries(stream)].map((e) => `${e.kind} ${e.at} ${e.payloadHash} ${e.salt} ${e.payload}`),
@@ -196,7 +196,7 @@ test.each(Object.keys(CHANGES))(
       .catch((error: unknown) => String(error));
     if (typeof outcome === "string") {
       expect(outcome).toMatch(/is bad|read-only/);
-      expect(look.alarms.standing().length).toBeGreaterThan(0);
+      expect((await look.alarms.standing()).length).toBeGreaterThan(0);
       return;
     }
     expect(outcome.entries.map(({ seq: at }) => at)).toEqual(before?.map((_, i) => i + 1));
@@ -214,6 +214,6 @@ test.each(["places", "indexed"])("J-32 a dropped table `%s` is made again from t
   const store = kept(openTestStore(directory));
   expect(readAll(store).get(session)).toEqual(before);
   expect((await store.journal.read(session, seq(0), 1_000)).length).toBe(before?.length);
-  expect(store.alarms.standing()).toMatchObject([{ what: `table \`${table}\``, detail: "it is gone: somebody dropped it" }]);
-  expect(store.wrongRows(Date.now())).toEqual([]);
+  expect(await store.alarms.standing()).toMatchObject([{ what: `table \`${table}\``, detail: "it is gone: somebody dropped it" }]);
+  expect((await store.snapshot()).wrongRows(Date.now())).toEqual([]);
 });

@@ -1,29 +1,7 @@
 /** Reading a journal: asynchronous, in pieces, so that a long history does not block the event loop. */
-import type { Journal } from "@orgate/core/journal";
 import type { Entry } from "@orgate/core/vocab";
 import type { SqliteReader } from "./sqlite/reader.ts";
-
-/** The reads of a journal: they need no slot. */
-export type JournalReads = Pick<
-  Journal,
-  | "read"
-  | "hashAt"
-  | "session"
-  | "find"
-  | "sessions"
-  | "questions"
-  | "expired"
-  | "question"
-  | "unknownsLike"
-  | "counted"
-  | "isKnown"
-  | "known"
-  | "deadLetters"
-  | "streams"
-  | "tail"
-  | "position"
-  | "positionOf"
->;
+import type { JournalReads } from "./store.ts";
 
 export function journalReads(reader: SqliteReader): JournalReads {
   return {

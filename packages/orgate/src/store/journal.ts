@@ -8,101 +8,43 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Head, Journal, OpenUnknowns, Records, SealPorts, Trust } from "@orgate/core/journal";
-import {
-  type Digest,
-  errorMessage,
-  FaultError,
-  type KeyId,
-  type PowerCut,
-  type SealMode,
-  type Seq,
-  type SessionId,
-  type Sign,
-  type StreamId,
-  type WriterId,
-} from "@orgate/core/vocab";
+import type { Head, SealPorts } from "@orgate/core/journal";
+import { type Digest, errorMessage, FaultError, type WriterId } from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
 import { assertTrusted, SqliteJournal } from "./appends.ts";
-import { findHolder, findHolders, type Holder, isHolderAlive } from "./holders.ts";
-import { type Inbox, openInbox } from "./inbox.ts";
-import { type JournalReads, journalReads } from "./journal-reads.ts";
+import { findHolder, findHolders, isHolderAlive } from "./holders.ts";
+import { openInbox } from "./inbox.ts";
+import { journalReads } from "./journal-reads.ts";
 import { takeSlot } from "./process-lock.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/disk/files.ts";
-import { findWrongSessionCounts, type Tally } from "./sqlite/lists/sessions.ts";
+import { findWrongSessionCounts } from "./sqlite/lists/sessions.ts";
 import { findWrongPlaces } from "./sqlite/places.ts";
-import { type Alarms, openAlarms } from "./sqlite/proof/alarms.ts";
+import { type Alarms, openAlarms, toStoreAlarms } from "./sqlite/proof/alarms.ts";
 import { type Bonds, openBonds } from "./sqlite/proof/bonds.ts";
 import { findMisattributed, findWrongTables } from "./sqlite/proof/compare.ts";
 import { appendMacs, findForgedRows, findWrongWriters, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader } from "./sqlite/reader.ts";
-import { type HoldRow, JournalRows, type StoredPlace } from "./sqlite/rows.ts";
+import { type HoldRow, JournalRows } from "./sqlite/rows.ts";
 import { databasePaths, findStrangeSchema, openDatabase, withWriteFaults } from "./sqlite/schema.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
-import type { ListedUnknown, UnknownPage } from "./sqlite/unknowns.ts";
-import { type Erased, missingKey, openWriter } from "./sqlite/writer.ts";
+import { missingKey, openWriter } from "./sqlite/writer.ts";
+import type { CommitOptions, ReadStore, Snapshot, Store, StoreOpening } from "./store.ts";
 
-export type StoreOptions = Readonly<{
-  /** `journal.db`, `writers/` and `blobs/` lie in it. Created when missing. */
-  directory: string;
-  /** Keys the addresses of blobs, so that equal texts of two projects cannot be matched. */
-  blobKey: string | Uint8Array;
-  /** Asked once, as soon as the slot is taken. */
-  keyFor: (writer: WriterId) => Readonly<{ key: KeyId; sign: Sign }>;
-  /** Whose seals count. What is read is believed only under such a seal. */
-  trust: (records: Records) => Trust;
-  thread?: "main" | "worker";
-  /** `each`: every transaction is sealed by itself. */
-  sealing?: SealMode;
-  /** What a power cut may take back. */
-  powerCut?: PowerCut;
-  /** The database grows to at most this many pages of 4 KiB. */
-  maxPages?: number;
-}>;
-
-/** A store without a slot: it reads, and puts intents into the inbox. */
-export type ReadStore = Readonly<{
-  journal: JournalReads & Pick<Journal, "watch">;
-  inbox: Inbox;
-  records: Records;
-  /** Alarms that any process raised while it used the journal. While one stands, nothing is appended. */
-  alarms: Alarms;
-  /** The last seal of each writer: what `verify --head` compares. */
-  head(): Head;
-  /** Rows beside the entries that are not what the entries make of them: `row KEY of table NAME`, `counter NAME`, `set NAME`. Empty when all is well. */
-  wrongRows(now: number): readonly string[];
-  /** The living process that holds a session. Only as true as the moment: what must be sure of it takes the session. */
-  holder(session: SessionId): Holder | null;
-  /** The same of many, in one look: those that a living process holds. */
-  holders(sessions: readonly SessionId[]): ReadonlyMap<SessionId, Holder>;
-  close(): Promise<void>;
-}>;
-
-export type Store = Omit<ReadStore, "journal"> &
+export type StoreOptions = StoreOpening &
+  CommitOptions &
   Readonly<{
-    journal: Journal;
-    /** `isNew`: nobody has written under this name yet, so its key wants certifying before the first seal of anything else. */
-    slot: Readonly<{ writer: WriterId; incarnation: number; isNew: boolean }>;
-    /** Open unknowns of all sessions. */
-    unknowns(page: UnknownPage): readonly ListedUnknown[];
-    unknownsOf(session: SessionId): OpenUnknowns;
-    /** How many sessions each agent has in each state, and what is open in them. */
-    tally(): readonly Tally[];
-    /** One entry as it is stored, with its seal. */
-    stored(stream: StreamId, place: Seq): StoredPlace | null;
-    /** Rejects unless the journal takes writes, as far as is known without writing to it. */
-    checkWritable(): Promise<void>;
-    /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
-    erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
-    /** Everything that is durable by now is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
-    seal(): Promise<void>;
+    thread?: "main" | "worker";
+    /** The database grows to at most this many pages of 4 KiB. */
+    maxPages?: number;
   }>;
-export type { Holder } from "./holders.ts";
-export type { Erased } from "./sqlite/writer.ts";
+
+/** The files of a store in SQLite are their own snapshot. */
+export type SqliteReadStore = ReadStore & Omit<Snapshot, "close">;
+export type SqliteStore = Store & Omit<Snapshot, "close">;
 
 /** Whether anything was ever written here: before the first run there is nothing to look at. */
 export const hasJournal = (directory: string): boolean => existsSync(databasePaths(directory).database);
@@ -118,7 +60,7 @@ export type ReadOptions = Readonly<{
 }>;
 
 /** Throws `journal-unreadable`. */
-export function openReadStore({ directory, create = false, trust = null, blobKey = null }: ReadOptions): ReadStore {
+export function openReadStore({ directory, create = false, trust = null, blobKey = null }: ReadOptions): SqliteReadStore {
   const places = databasePaths(directory);
   const db = openDatabase(places, { create, synchronous: "full", maxPages: null });
   const alarms = openAlarms(directory, trust === null ? null : blobKey);
@@ -131,12 +73,11 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
   return {
     journal: { ...journalReads(reader), watch: (changed) => inbox.watchChanges(() => changed(null)) },
     inbox,
-    records: reader.records,
-    alarms,
-    head: () => headOf(reader),
-    wrongRows: (now) => wrongRows(db, reader, { now, macOf }),
-    holder: (session) => findHolder(session, { owner: null, reader, slots: places.writers }),
-    holders: (sessions) => findHolders(sessions, { owner: null, reader, slots: places.writers }),
+    alarms: toStoreAlarms(alarms),
+    head: async () => headOf(reader),
+    ...snapshotOf({ directory, records: reader.records, wrongRows: (now) => wrongRows(db, reader, { now, macOf }) }),
+    holder: async (session) => findHolder(session, { owner: null, reader, slots: places.writers }),
+    holders: async (sessions) => findHolders(sessions, { owner: null, reader, slots: places.writers }),
     async close() {
       inbox.close();
       writer.close();
@@ -144,7 +85,7 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
   };
 }
 
-export function openStore(options: StoreOptions): Store {
+export function openStore(options: StoreOptions): SqliteStore {
   const { directory, keyFor, thread = "main", powerCut = "lose-nothing", maxPages = null } = options;
   const places = databasePaths(directory);
   const open = { create: true, synchronous: powerCut === "lose-last-moments" ? "off" : "full", maxPages } as const;
@@ -197,17 +138,16 @@ export function openStore(options: StoreOptions): Store {
     return {
       journal: { ...journal.port(), close: () => (closing ??= close()) },
       inbox,
-      records: reader.records,
-      alarms,
-      head: () => headOf(reader),
-      wrongRows: (now) => wrongRows(db, reader, { now, macOf }),
-      holder: (session) => findHolder(session, { owner, reader, slots: places.writers }),
-      holders: (sessions) => findHolders(sessions, { owner, reader, slots: places.writers }),
+      alarms: toStoreAlarms(alarms),
+      head: async () => headOf(reader),
+      ...snapshotOf({ directory, records: reader.records, wrongRows: (now) => wrongRows(db, reader, { now, macOf }) }),
+      holder: async (session) => findHolder(session, { owner, reader, slots: places.writers }),
+      holders: async (sessions) => findHolders(sessions, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
-      unknowns: reader.unknowns.page,
-      unknownsOf: reader.unknowns.ofSession,
-      tally: reader.tally,
-      stored: reader.stored,
+      unknowns: async (page) => reader.unknowns.page(page),
+      unknownsOf: async (session) => reader.unknowns.ofSession(session),
+      tally: async () => reader.tally(),
+      stored: async (stream, place) => reader.stored(stream, place),
       async checkWritable() {
         journal.check();
         await writer.probe();
@@ -223,6 +163,11 @@ export function openStore(options: StoreOptions): Store {
     throw error;
   }
 }
+
+const snapshotOf = (own: Omit<Snapshot, "close">) => ({
+  ...own,
+  snapshot: async (): Promise<Snapshot> => ({ ...own, close: async () => {} }),
+});
 
 /** More than a journal's own files have to spare: a change in place does not notice a full disk. */
 const PROBE_BYTES = 256 * 1024;

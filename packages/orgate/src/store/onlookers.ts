@@ -1,11 +1,11 @@
 /** Whoever watches the journal, by stream: a commit calls those of its own streams, and another process's writes wake only whom they concern. */
 import type { Journal, Position } from "@orgate/core/journal";
 import type { StreamId } from "@orgate/core/vocab";
-import type { Inbox } from "./inbox.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
+import type { StoreInbox } from "./store.ts";
 
 type Look = (stream: StreamId | null) => void;
-type Needs = Readonly<{ reader: Pick<SqliteReader, "position" | "streamsAfter">; inbox: Pick<Inbox, "watchChanges"> }>;
+type Needs = Readonly<{ reader: Pick<SqliteReader, "position" | "streamsAfter">; inbox: Pick<StoreInbox, "watchChanges"> }>;
 
 export class Onlookers {
   readonly #needs: Needs;

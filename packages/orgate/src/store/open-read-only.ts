@@ -4,20 +4,26 @@
  */
 import { join } from "node:path";
 import { createTrust, type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
-import { FaultError } from "@orgate/core/vocab";
+import { FaultError, KEYS } from "@orgate/core/vocab";
 import { checkSignature, ed25519, nameKey, sha256 } from "../node/crypto.ts";
-import { openReadStore, type ReadStore } from "./journal.ts";
+import { openReadStore, type SqliteReadStore } from "./journal.ts";
 import { createPerson, listPersons, openPerson, orgateHome, type Person, readBlobKey, readRootKey } from "./keyring.ts";
+import { type ReadStore, type StorePlace, withSnapshot } from "./store.ts";
 
 /** A journal opened to look: nothing is made, no slot is taken, nothing is written but intents. */
-export type ReadOnlyStore = ReadStore & Readonly<{ directory: string; keys(): Keyring }>;
+export type ReadOnlyStore = ReadStore & Readonly<{ directory: string; keys(): Promise<Keyring> }>;
 
-/** Throws `journal-unreadable` where there is no journal yet. */
-export function openReadOnlyStore(directory: string): ReadOnlyStore {
-  const root = readRootKey(join(directory, "keys"), ed25519);
+/** Rejects with `journal-unreadable` where there is no journal yet. */
+export async function openReadOnlyStore({ directory }: StorePlace): Promise<ReadOnlyStore> {
+  const store = openSnapshot(directory);
+  return { ...store, directory, keys: () => withSnapshot(store, ({ records }) => readKeys(records, PROOF_PORTS), KEYS) };
+}
+
+/** A journal in SQLite, opened to look. `keys`: where the project's keys lie, if not beside it. */
+export function openSnapshot(directory: string, keys = join(directory, "keys")): SqliteReadStore {
+  const root = readRootKey(keys, ed25519);
   const trust = root === null ? null : createTrust(root.publicKey, PROOF_PORTS);
-  const store = openReadStore({ directory, trust, blobKey: root === null ? null : readBlobKey(join(directory, "keys")) });
-  return { ...store, directory, keys: () => readKeys(store.records, PROOF_PORTS) };
+  return openReadStore({ directory, trust, blobKey: root === null ? null : readBlobKey(keys) });
 }
 
 /** Why this person's word does not count in this project; null when it does. */
@@ -32,13 +38,13 @@ export function findPersonProblem(ring: Keyring, { name, key }: Person): string 
 
 export const PROOF_PORTS: ProofPorts = { hash: sha256, checkSignature, nameKey };
 
-/** The public key that this project's journal is verified with; throws when there is none. */
-export function rootPublicKey(directory: string): string {
-  const root = readRootKey(join(directory, "keys"), ed25519);
+/** The public key that this project's journal is verified with; throws when there is none. `keys`: where the project's keys lie. */
+export function rootPublicKey(keys: string): string {
+  const root = readRootKey(keys, ed25519);
   if (root !== null) return root.publicKey;
   throw new FaultError({
     kind: "key-bad",
-    key: join(directory, "keys", "root.key"),
+    key: join(keys, "root.key"),
     detail: "there is no such key",
     hint: "give the root's public key with --key (`orgate keys list` shows it where the project is)",
   });

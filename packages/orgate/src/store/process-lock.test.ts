@@ -8,12 +8,12 @@ import { isFault, type SessionId, seq, sessionId, streamId, type WriterId, write
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
-import { openReadStore, type ReadStore, type Store } from "./journal.ts";
+import { openReadStore, type SqliteReadStore, type SqliteStore } from "./journal.ts";
 import { isSlotHeld, takeSlot } from "./process-lock.ts";
 
 const folders: string[] = [];
 const children: ChildProcess[] = [];
-const stores: (Store | ReadStore)[] = [];
+const stores: (SqliteStore | SqliteReadStore)[] = [];
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "orgate-processes-"));
   folders.push(made);
@@ -44,7 +44,7 @@ function start(fixture: string, ...args: string[]): ChildProcess & { said: Promi
 
 const S = sessionId("s_processes1");
 
-async function held(store: Store, session: SessionId): Promise<string | null> {
+async function held(store: SqliteStore, session: SessionId): Promise<string | null> {
   try {
     await store.journal.release(await store.journal.take(session));
     return null;

@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { headText } from "@orgate/core/journal";
 import { problemName, verify } from "@orgate/core/proof";
 import { runInThread } from "../node/thread.ts";
-import { openReadOnlyStore, PROOF_PORTS, rootPublicKey } from "./open-read-only.ts";
+import { openSnapshot, PROOF_PORTS, rootPublicKey } from "./open-read-only.ts";
 
 export type Verified = Readonly<{
   ok: boolean;
@@ -23,15 +23,18 @@ export type Verified = Readonly<{
 
 const MOST_PROBLEMS = 100;
 
-/** `directory`: where the journal lies. `progress` gets how many of about how many entries are done. Ends when nobody waits (`gone`). */
+/** `snapshot`: its folder; `keys`: that of the project's keys. */
+export type VerifyPlace = Readonly<{ snapshot: string; keys: string }>;
+
+/** `progress` gets how many of about how many entries are done. Ends when nobody waits (`gone`). */
 export async function verifyInWorker(
-  directory: string,
+  place: VerifyPlace,
   progress: (entries: number, of: number) => void,
   gone: AbortSignal,
 ): Promise<Verified> {
   // runs from source and compiled alike: the thread's file is this one
   const file = new URL(`./verify-worker${extname(import.meta.url)}`, import.meta.url);
-  for await (const told of runInThread<Told>(file, { verify: directory }, gone).messages) {
+  for await (const told of runInThread<Told>(file, { verify: place }, gone).messages) {
     if (told.kind === "found") return told.found;
     progress(told.entries, told.of);
   }
@@ -40,13 +43,13 @@ export async function verifyInWorker(
 
 type Told = Readonly<{ kind: "progress"; entries: number; of: number } | { kind: "found"; found: Verified }>;
 
-async function look(directory: string, tell: (told: Told) => void): Promise<Verified> {
-  const store = openReadOnlyStore(directory);
+async function look({ snapshot, keys }: VerifyPlace, tell: (told: Told) => void): Promise<Verified> {
+  const store = openSnapshot(snapshot, keys);
   try {
     const of = await store.journal.position();
     const found = verify({
       records: store.records,
-      root: rootPublicKey(directory),
+      root: rootPublicKey(keys),
       ports: PROOF_PORTS,
       head: null,
       progress: (entries) => tell({ kind: "progress", entries, of }),
@@ -77,5 +80,5 @@ const given: unknown = workerData;
 if (parentPort !== null && typeof given === "object" && given !== null && "verify" in given)
   parentPort.postMessage({
     kind: "found",
-    found: await look(String(given.verify), (told) => parentPort?.postMessage(told)),
+    found: await look(given.verify as VerifyPlace, (told) => parentPort?.postMessage(told)),
   } satisfies Told);

@@ -10,6 +10,7 @@ import { errorMessage } from "@orgate/core/vocab";
 import { type FacetQuery, hasWords, type UsageRow } from "@orgate/protocol/view";
 import { openReadOnlyStore, type ReadOnlyStore } from "./open-read-only.ts";
 import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
+import type { StorePlace } from "./store.ts";
 
 /** `behind`: the number of entries that the view does not have yet. */
 export type FoundEntries = Readonly<{ positions: readonly number[]; behind: number }>;
@@ -42,8 +43,8 @@ const MOST_ROWS = 2_000_000;
 /** The newest inputs and answers that are searched for words: a search costs the same however long the journal is. */
 const MOST_SAID = 500;
 
-/** `directory`: where the journal lies. The thread starts with the first question. */
-export function openViewsWorker(directory: string): ViewsWorker {
+/** The thread starts with the first question. */
+export function openViewsWorker(place: StorePlace): ViewsWorker {
   let worker: Worker | null = null;
   let next = 0;
   const waiting = new Map<number, Readonly<{ resolve: (answer: Answer) => void; reject: (error: Error) => void }>>();
@@ -55,7 +56,7 @@ export function openViewsWorker(directory: string): ViewsWorker {
   const started = (): Worker => {
     if (worker !== null) return worker;
     // runs from source and compiled alike: the thread's file is this one
-    const made = new Worker(new URL(`./views-worker${extname(import.meta.url)}`, import.meta.url), { workerData: { views: directory } });
+    const made = new Worker(new URL(`./views-worker${extname(import.meta.url)}`, import.meta.url), { workerData: { views: place } });
     made.on("message", ({ id, answer }: Readonly<{ id: number; answer: Answer }>) => {
       waiting.get(id)?.resolve(answer);
       waiting.delete(id);
@@ -99,9 +100,9 @@ export function openViewsWorker(directory: string): ViewsWorker {
   };
 }
 
-function serve(directory: string, port: NonNullable<typeof parentPort>): void {
-  const look = openReadOnlyStore(directory);
-  const views = openViews(directory);
+async function serve(place: StorePlace, port: NonNullable<typeof parentPort>): Promise<void> {
+  const look = await openReadOnlyStore(place);
+  const views = openViews(place.directory);
   let queue: Promise<void> = Promise.resolve();
   const answerTo = async (question: Ask): Promise<Answer> => {
     await views.catchUp(look.journal, PATIENCE_MS);
@@ -136,4 +137,5 @@ function textIn({ event: e }: Entry): string {
 }
 
 const given: unknown = workerData;
-if (parentPort !== null && typeof given === "object" && given !== null && "views" in given) serve(String(given.views), parentPort);
+if (parentPort !== null && typeof given === "object" && given !== null && "views" in given)
+  await serve(given.views as StorePlace, parentPort);

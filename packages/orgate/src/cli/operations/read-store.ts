@@ -18,8 +18,8 @@ import type { LocalRead } from "./local-reads.ts";
 import { readWith } from "./read-with.ts";
 
 export const readStore: LocalRead = async (given, _screen, work) => {
-  const { directory } = configIfAny(given).journal;
-  const look = hasRun(directory) ? openReadOnlyStore(directory) : null;
+  const place = configIfAny(given).journal;
+  const look = hasRun(place.directory) ? await openReadOnlyStore(place) : null;
   try {
     return await work(readWith(readersOf(look?.journal ?? NOTHING), () => true));
   } finally {

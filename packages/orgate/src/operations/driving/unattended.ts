@@ -1,12 +1,12 @@
 /** Finds sessions that want driving. */
 import type { Journal, Millis, SessionId } from "@orgate/core";
 import type { ListedApproval, SessionSummary } from "@orgate/core/journal";
-import type { Inbox } from "../../store/inbox.ts";
 import { yieldToEventLoop } from "../../store/journal-reads.ts";
+import type { StoreInbox } from "../../store/store.ts";
 
 const PAGE = 500;
 
-type Ports = Readonly<{ journal: Pick<Journal, "session" | "sessions" | "expired">; inbox: Pick<Inbox, "waiting"> }>;
+type Ports = Readonly<{ journal: Pick<Journal, "session" | "sessions" | "expired">; inbox: Pick<StoreInbox, "waiting"> }>;
 export type FindUnattended = (now: Millis, also?: "interrupted") => Promise<ReadonlySet<SessionId>>;
 
 /** Finds sessions that an intent has come for or whose approval request has expired; with `interrupted` also turns that nobody drives. */

@@ -150,7 +150,7 @@ const detailOf = (agent: Agent, sees: Sees): unknown => ({
 async function statusOf({ runtime }: OperationContext, agent: Agent): Promise<OperationOutput<"agentStatus">> {
   const { name } = agent;
   const sessions = { idle: 0, running: 0, waiting: 0, closed: 0 };
-  const tallied = runtime.place.store.tally().filter((one) => one.agent === name);
+  const tallied = (await runtime.place.store.tally()).filter((one) => one.agent === name);
   for (const { state, count } of tallied) sessions[state] = count;
   const [newest] = await runtime.inspect.sessions({ state: null, agent: name, before: null, most: 1 });
   const mine = new Set([...listAgentTools(agent).map((tool) => `tool:${tool.name}`), `model:${agent.model}`]);

@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { type StreamId, seq } from "@orgate/core";
 import type { Journal, WrittenEntry } from "@orgate/core/journal";
 import { onAbort } from "@orgate/core/vocab";
@@ -7,6 +6,7 @@ import { toFacetTerms } from "@orgate/protocol/view";
 import type { OperationGroups } from "@orgate/protocol/words";
 import { findSetOfEntry } from "../../policies/policy-history.ts";
 import { exportInWorker } from "../../store/export-worker.ts";
+import { type Snapshot, type Store, withSnapshot } from "../../store/store.ts";
 import { type Verified, verifyInWorker } from "../../store/verify-worker.ts";
 import type { OperationContext } from "../context.ts";
 import type { OperationHandlers } from "../execute.ts";
@@ -18,10 +18,9 @@ type Group = OperationGroups["journal"];
 export function journalHandlers({ runtime, views, lanes }: OperationContext): Required<Pick<OperationHandlers, Group>> {
   const { store, keys } = runtime.place;
   const { journal } = store;
-  const directory = dirname(keys.dir);
-  const verification = verifications(directory);
-  const stored = (stream: StreamId, at: number) => {
-    const found = store.stored(stream, seq(at));
+  const verification = verifications(store, keys.dir);
+  const stored = async (stream: StreamId, at: number) => {
+    const found = await store.stored(stream, seq(at));
     if (found === null) return null;
     if (found.seal === null) return { ...found.entry, seal: null };
     const { writer, number, at: sealedAt, recovered, hash, key, signature } = found.seal;
@@ -52,11 +51,14 @@ export function journalHandlers({ runtime, views, lanes }: OperationContext): Re
       return json({ items, next: positions.length < limit ? null : (positions.at(-1) ?? null), behind });
     },
     storedEntry: async ({ params }) =>
-      json(stored(params.session, params.seq) ?? missing(`the session has no entry ${params.seq}`, "its last one is `seq` of the session")),
+      json(
+        (await stored(params.session, params.seq)) ??
+          missing(`the session has no entry ${params.seq}`, "its last one is `seq` of the session"),
+      ),
     entryPolicies: async ({ params }) => json(await findSetOfEntry(journal, params.session, seq(params.seq))),
     journalEntry: async ({ params }) =>
       json(
-        stored(params.stream, params.seq) ??
+        (await stored(params.stream, params.seq)) ??
           missing(`the journal has no such entry ${params.seq}`, "the journal's entries name their stream and number"),
       ),
     usage: async ({ query, sees }) => {
@@ -77,7 +79,14 @@ export function journalHandlers({ runtime, views, lanes }: OperationContext): Re
         async write(sink, left) {
           try {
             await store.seal().catch(() => {}); // what cannot be sealed is exported as it is, and counted as unsealed by whoever reads it
-            for await (const piece of exportInWorker(directory, query.session ?? null, left)) await sink.write(piece);
+            const session = query.session ?? null;
+            await withSnapshot(
+              store,
+              async ({ directory }) => {
+                for await (const piece of exportInWorker(directory, session, left)) await sink.write(piece);
+              },
+              session ?? undefined,
+            );
           } catch (error) {
             if (!left.aborted) throw error;
           }
@@ -107,7 +116,7 @@ function missing(detail: string, hint: string): never {
 type Progress = (entries: number, of: number) => void;
 
 /** One at a time: a caller that asks meanwhile shares the running one, which ends early once nobody waits for it. */
-function verifications(directory: string): (progress: Progress, gone: AbortSignal) => Promise<Verified> {
+function verifications(store: Pick<Store, "snapshot">, keys: string): (progress: Progress, gone: AbortSignal) => Promise<Verified> {
   const listening = new Set<Progress>();
   let running: Readonly<{ found: Promise<Verified>; stop: AbortController }> | null = null;
   const begin = (): NonNullable<typeof running> => {
@@ -115,7 +124,8 @@ function verifications(directory: string): (progress: Progress, gone: AbortSigna
     const tell: Progress = (entries, of) => {
       for (const one of listening) one(entries, of);
     };
-    const found = verifyInWorker(directory, tell, stop.signal).finally(() => {
+    const verify = ({ directory }: Snapshot): Promise<Verified> => verifyInWorker({ snapshot: directory, keys }, tell, stop.signal);
+    const found = withSnapshot(store, verify).finally(() => {
       if (running?.stop === stop) running = null;
     });
     return { found, stop };

@@ -44,7 +44,7 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
     const { halts } = orders.now();
     if (halts.size === 0) return found.map((s) => ({ ...s, halted: null }));
     const { journal } = store;
-    const held = store.holders(found.map(({ session }) => session));
+    const held = await store.holders(found.map(({ session }) => session));
     return Promise.all(
       found.map(async (s) => ({ ...s, halted: await findSessionHalt({ journal, halts, isHeld: held.has(s.session) }, s) })),
     );

@@ -188,7 +188,7 @@ export async function waitingResult(
     durationMs: at?.activeMs ?? 0,
     calls: at?.calls ?? 0,
     questions,
-    unknowns: [...unknownsOf(session).keys()],
+    unknowns: [...(await unknownsOf(session)).keys()],
     warnings: [],
     members: await listMembers(runtime, session, sees, null),
   };

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { countNoun, ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { eraseAnswers } from "../../store/idempotency-keys.ts";
-import type { Erased } from "../../store/journal.ts";
+import type { Erased } from "../../store/store.ts";
 import { appendAtEnd } from "../../store/stream-end.ts";
 import { NODE } from "../ports/outside.ts";
 import type { OpenProjectStore } from "../ports/project-store.ts";

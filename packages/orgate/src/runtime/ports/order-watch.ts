@@ -4,12 +4,12 @@
  * twenty times a second, kept the event loop busy with nothing else.
  */
 import type { OpenBreakers, OpenOrders } from "@orgate/core";
-import type { Inbox } from "../../store/inbox.ts";
+import type { StoreInbox } from "../../store/store.ts";
 
 type Watched = Readonly<{
   orders: OpenOrders;
   breakers: Pick<OpenBreakers, "refresh" | "version">;
-  inbox: Pick<Inbox, "watchChanges">;
+  inbox: Pick<StoreInbox, "watchChanges">;
 }>;
 
 /** The orders with a `watch` that hears of other processes too. */

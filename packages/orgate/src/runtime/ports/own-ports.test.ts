@@ -161,9 +161,9 @@ describe("a journal store of the program's own", () => {
     expect([ending, runs]).toEqual(["completed", ["ran"]]);
     expect((await runtime.inspect.session(session))?.session).toBe(session);
     expect((await runtime.sessions.get(session))?.session).toBe(session);
-    expect(runtime.inspect.head()).toBe("the head");
+    expect(await runtime.inspect.head()).toBe("the head");
     expect(await runtime.approvals.list()).toEqual([]);
-    runtime.place.store.alarms.raise("x", "y");
+    await runtime.place.store.alarms.raise("x", "y");
     await runtime.close();
     expect([closed, raised]).toEqual([1, ["x"]]);
   });
@@ -215,7 +215,7 @@ describe("a journal store of the program's own", () => {
   test("says what it cannot do when that is asked of it", async () => {
     const { given } = options({ store: inMemory });
     const runtime = await createRuntime(given);
-    expect(() => runtime.inspect.head()).toThrow("this journal store cannot show its head");
+    await expect(runtime.inspect.head()).rejects.toThrow("this journal store cannot show its head");
     await runtime.close();
   });
 });

@@ -1,13 +1,9 @@
 /** A journal store that the program brings: journal and inbox are enough to run agents; the rest of a store is for servers and auditors. */
 import { FaultError, type Inbox, type Journal } from "@orgate/core";
 import { bindMethods } from "../../node/bind-methods.ts";
-import type { Inbox as HostInbox } from "../../store/inbox.ts";
-import type { Store, StoreOptions } from "../../store/journal.ts";
+import type { Store, StoreInbox, StoreOpening } from "../../store/store.ts";
 
-/** Keys of the project: every commit is sealed with `keyFor(writer)`, and `trust` says whose seals count. */
-export type StoreOpening = Pick<StoreOptions, "directory" | "blobKey" | "keyFor" | "trust">;
-
-export type OwnStore = Readonly<{ journal: Journal; inbox: Inbox & Partial<Pick<HostInbox, "watchChanges" | "waiting">> }> &
+export type OwnStore = Readonly<{ journal: Journal; inbox: Inbox & Partial<Pick<StoreInbox, "watchChanges" | "waiting">> }> &
   Partial<Omit<Store, "journal" | "inbox">>;
 
 export type OpenOwnStore = (opening: StoreOpening) => OwnStore | Promise<OwnStore>;
@@ -48,14 +44,13 @@ function toStore(given: OwnStore): Store {
   const own = bindMethods(given);
   const { alarms = memoryAlarms() } = own;
   const [journal, inbox] = [bindMethods(own.journal), bindMethods(own.inbox)];
-  const watchChanges: HostInbox["watchChanges"] = (changed) =>
+  const watchChanges: StoreInbox["watchChanges"] = (changed) =>
     journal.watch((stream) => {
       if (stream === null) changed();
     });
   return {
-    records: new Proxy({} as Store["records"], { get: () => cannot("show its records") }),
     head: cannot("show its head"),
-    wrongRows: cannot("say which of its rows are wrong"),
+    snapshot: cannot("show its records"),
     holder: cannot("say which process holds a session"),
     holders: cannot("say which process holds a session"),
     slot: { writer: journal.writer, incarnation: 1, isNew: true },
@@ -74,7 +69,7 @@ function toStore(given: OwnStore): Store {
   };
 }
 
-const cannot = (what: string) => (): never => {
+const cannot = (what: string) => async (): Promise<never> => {
   throw new FaultError({ kind: "usage", detail: `this journal store cannot ${what}`, hint: "add it to what `store` returns" });
 };
 
@@ -82,11 +77,11 @@ const cannot = (what: string) => (): never => {
 function memoryAlarms(): Store["alarms"] {
   const standing: { readonly at: number; readonly what: string; readonly detail: string }[] = [];
   return {
-    standing: () => standing,
-    raise(what, detail) {
+    standing: async () => standing,
+    async raise(what, detail) {
       if (!standing.some((alarm) => alarm.what === what)) standing.push({ at: Date.now(), what, detail });
       return true;
     },
-    acknowledge: () => standing.splice(0),
+    acknowledge: async () => standing.splice(0),
   };
 }

@@ -41,7 +41,7 @@ async function thingsOf(agent: string, user: string): Promise<Things> {
     const { approval, digest: shown } = question;
     await runtime.approvals.answer({ approval, digest: shown, answer: { kind: "approve" } }, ann);
   }
-  const [unknown] = runtime.place.store.unknownsOf(stuck.session).values();
+  const [unknown] = (await runtime.place.store.unknownsOf(stuck.session)).values();
   const [open] = waits.questions;
   if (grant === undefined || unknown === undefined || open === undefined) throw new Error("something is missing");
   return { session: waits.session, approval: open.approval, grant: grant.grant, stuck: stuck.session, call: unknown.call };

@@ -118,7 +118,7 @@ beforeAll(async () => {
       const { approval, digest: shown } = again;
       await runtime.approvals.answer({ approval, digest: shown, answer: { kind: "approve" } }, ann);
     }
-    const [unknown] = runtime.place.store.unknownsOf(stuck.session).values();
+    const [unknown] = (await runtime.place.store.unknownsOf(stuck.session)).values();
     if (unknown === undefined) throw new Error("it is known what became of it");
     return {
       agent,

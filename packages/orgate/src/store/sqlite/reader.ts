@@ -26,6 +26,7 @@ import {
   TRUSTED_VALUES,
   type WriterId,
 } from "@orgate/core/vocab";
+import type { StoredPlace } from "../store.ts";
 import { externalReader, rebuildClaims } from "./claims.ts";
 import { assertProved, countReader, listSessionsToCount, rebuildCounts } from "./counts.ts";
 import { type DeadLetterReader, deadLetterReader, rebuildDeadLetters } from "./dead-letters.ts";
@@ -38,7 +39,7 @@ import { type CountProof, countKeys, openCountProof } from "./proof/count-proof.
 import { type Seals, UNPROVED } from "./proof/seals.ts";
 import { openSealedSums, type SealedSums } from "./proof/sums.ts";
 import { type Chunk, ProvedEntries } from "./proved-entries.ts";
-import { type AppendRow, CHUNK, type HoldRow, JournalRows, type StoredPlace, type StreamRow } from "./rows.ts";
+import { type AppendRow, CHUNK, type HoldRow, JournalRows, type StreamRow } from "./rows.ts";
 import type { DatabasePaths } from "./schema.ts";
 import { tailReader } from "./tail.ts";
 import { rebuildTrustedValues, type TrustedValueReader, trustedValueProof, trustedValueReader } from "./trusted-values.ts";

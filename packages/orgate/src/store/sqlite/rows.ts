@@ -15,6 +15,7 @@ import {
   ZERO,
 } from "@orgate/core/vocab";
 import { sha256 } from "../../node/crypto.ts";
+import type { StoredPlace } from "../store.ts";
 import { readBlobFile } from "./blobs.ts";
 import { toSeal } from "./proof/seal-row.ts";
 import { type DatabasePaths, withReadFaults } from "./schema.ts";
@@ -24,7 +25,6 @@ export type HoldRow = Readonly<{ epoch: Epoch; holder: WriterId | null; incarnat
 export type StreamRow = Readonly<{ seq: Seq; hash: Digest; hold: HoldRow }>;
 export type AppendRow = StoredAppend & Readonly<{ id: number; mac: string }>;
 /** One entry as it is stored, and the seal that covers it; null before there is one. */
-export type StoredPlace = Readonly<{ entry: StoredEntry; seal: StoredSeal | null }>;
 
 /** Rows per statement: few enough to let others run in between, many enough not to matter. */
 export const CHUNK = 1_000;

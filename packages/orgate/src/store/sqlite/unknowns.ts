@@ -10,6 +10,7 @@ import {
   type UnknownChanges,
 } from "@orgate/core/journal";
 import { callId, digest, millis, type SessionId, sessionId } from "@orgate/core/vocab";
+import type { ListedUnknown, UnknownPage } from "../store.ts";
 import { eventsOfStream, hasTable, makeOnce } from "./side-table.ts";
 
 export const UNKNOWNS_SCHEMA = `
@@ -36,8 +37,6 @@ export type UnknownReader = Readonly<{
   /** Of all sessions, by session and call, with their agents. */
   page(page: UnknownPage): readonly ListedUnknown[];
 }>;
-export type ListedUnknown = OpenUnknown & Readonly<{ agent: string }>;
-export type UnknownPage = Readonly<{ after: Pick<OpenUnknown, "session" | "call"> | null; most: number }>;
 
 export function unknownReader(db: DatabaseSync, safely: <T>(read: () => T) => T): UnknownReader {
   const any = db.prepare("SELECT 1 FROM unknowns WHERE session > '' LIMIT 1"); // the first by its key: nothing is scanned

@@ -20,6 +20,7 @@ import {
   ZERO,
 } from "@orgate/core/vocab";
 import { sha256 } from "../../node/crypto.ts";
+import type { Erased } from "../store.ts";
 import { AppendWriter, type Owner, Refused, type SealedAppend } from "./append-writer.ts";
 import { type Blobs, openBlobs } from "./blobs.ts";
 import { type CountWriter, countWriter, rebuildCounts } from "./counts.ts";
@@ -50,8 +51,6 @@ export type BatchResult = Readonly<{ kind: "done" } | { kind: "refused"; index: 
 
 export type TakeHold = Readonly<{ session: SessionId; seen: Epoch; owner: Owner }>;
 export type ErasedRange = Readonly<{ stream: StreamId; first: Seq; last: Seq; waitMs: number }>;
-/** `truncated` is false when a reader held up the last step: old pages can still be found in the WAL until it is gone. */
-export type Erased = Readonly<{ entries: number; blobs: number; files: number; intents: number; truncated: boolean }>;
 
 export type SqliteWriter = Readonly<{
   commit(batch: Batch): BatchResult;

@@ -37,7 +37,7 @@ const TONES: Readonly<Record<ServerState, Tone>> = {
 };
 
 const projectServers = async (given: Given, config: Config): Promise<ProjectMcp> =>
-  projectMcp(config, await loadTrust(config.journal.directory), given.env);
+  projectMcp(config, await loadTrust(config.journal), given.env);
 
 // ── list ──
 

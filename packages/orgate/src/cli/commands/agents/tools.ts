@@ -301,7 +301,7 @@ export const runTool: RunCommand = async (given, screen) => {
       runtime.run(agent.name, `orgate tools run ${name} ${JSON.stringify(args)}`, options),
     );
     const end = await callEnd(runtime.place.store.journal, result.session);
-    return printCall(given, screen, runtime.inspect.head(), { ...result, call: end });
+    return printCall(given, screen, await runtime.inspect.head(), { ...result, call: end });
   });
 };
 

@@ -107,7 +107,7 @@ export const addTrust: RunCommand = async (given, screen) => {
 export const removeTrust: RunCommand = async (given, screen) => {
   const config = openGivenProject(given);
   const [asked = ""] = given.args;
-  const known = await loadTrust(config.journal.directory);
+  const known = await loadTrust(config.journal);
   const subject = known.has(asked) ? asked : skillName(asked);
   if (!known.has(subject)) throw isThere(config, subject) ? notTrusted(subject) : missing(asked, config);
   const person = await permittedPerson(given, screen, config, { act: { kind: "trust" }, what: `take back the trust in \`${subject}\`` });

@@ -102,7 +102,7 @@ function answer(
     const isOneOfSeveral = !isRefusal(chosen) && quorumText(findQuorum(view.asks, view.votes)) !== null;
     const [still] = isOneOfSeveral ? await look.journal.question(approval) : []; // to prove that a row is gone all of them are read
     const quorum = still === undefined ? null : findQuorum(still.asks, still.votes);
-    const code = tellSent(given, screen, look, { sent, more: { quorum } });
+    const code = await tellSent(given, screen, look, { sent, more: { quorum } });
     const voted = quorum === null ? null : quorumText(quorum);
     if (voted === null || sent.entry === null) return code;
     if (!given.json) screen.line(screen.paint("warn", voted));

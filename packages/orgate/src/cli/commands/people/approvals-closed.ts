@@ -27,7 +27,7 @@ export async function closedRequest(look: ReadOnlyStore, given: Given, text: str
     const entries = await entriesOf(look, session);
     const asked = entries.findLast(({ event }) => event.kind === "approval.asked" && isMeant(event.approval))?.event;
     if (asked?.kind !== "approval.asked") continue;
-    const needs = { journal: look.journal, halts: await readHalts(look.journal), isHeld: look.holder(session) !== null };
+    const needs = { journal: look.journal, halts: await readHalts(look.journal), isHeld: (await look.holder(session)) !== null };
     return closedIn(entries, summary, { approval: asked.approval, me: meOf(given), halt: await findSessionHalt(needs, summary) });
   }
   return null;

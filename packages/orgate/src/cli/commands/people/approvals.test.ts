@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { approvalId, type Digest, intentId, millis, type SessionId } from "@orgate/core";
 import { afterAll, describe, expect, test } from "vitest";
 import { signIntent } from "../../../store/keyring.ts";
-import { openPersonsAt, openReadOnlyStore } from "../../../store/open-read-only.ts";
+import { openPersonsAt, openSnapshot } from "../../../store/open-read-only.ts";
 import { ASKING_AGENT, ASKING_POLICIES, askingDesk, type Listed, parked, waitingIn, withPeople } from "../fixtures/asking.ts";
 import { AGENT, type Desk, expectRefusal, expectRefusals, makeDesk, until } from "../fixtures/desk.ts";
 
@@ -200,7 +200,7 @@ test("Q-20 a resumed session whose call nobody can tell of prints the command th
 
 /** As when the process that gave the answer is killed right after it was durable. */
 async function leaveAnswer(desk: Desk, q: Listed, name: string): Promise<void> {
-  const look = openReadOnlyStore(join(desk.root, ".orgate"));
+  const look = openSnapshot(join(desk.root, ".orgate"));
   const wish = { kind: "answer", approval: approvalId(q.approval), digest: q.digest as Digest, answer: { kind: "approve" } } as const;
   const person = openPersonsAt(desk.home).open(name);
   await look.inbox.put(signIntent(person, { id: intentId("i_left"), session: q.session as SessionId, at: millis(Date.now()), wish }));

@@ -146,7 +146,8 @@ const MOST_TO_NAME = 20;
 /** Turns that want driving and that nobody drives: an approval that waited with the halt, or a process that is gone. */
 async function toGoOn({ store }: OpenProjectStore): Promise<readonly SessionId[]> {
   const page = await store.journal.sessions({ state: "running", agent: null, before: null, most: MOST_TO_NAME });
-  return page.map(({ session }) => session).filter((session) => store.holder(session) === null);
+  const holders = await store.holders(page.map(({ session }) => session));
+  return page.flatMap(({ session }) => (holders.has(session) ? [] : [session]));
 }
 
 export const listHalts: OperationView<"halts"> = {
@@ -179,7 +180,7 @@ async function atWork({ store }: OpenProjectStore, scope: string): Promise<reado
   const busy: AtWork[] = [];
   for (const state of ["running", "waiting"] as const)
     for await (const page of eachPage<SessionSummary>((before, most) => store.journal.sessions({ state, agent, before, most }))) {
-      const holders = store.holders(page.map(({ session }) => session)); // most of those that wait are parked, and held by nobody
+      const holders = await store.holders(page.map(({ session }) => session)); // most of those that wait are parked, and held by nobody
       for (const { session, agent: name } of page) {
         const holder = holders.get(session);
         if (holder !== undefined) busy.push({ session, agent: name, process: holder.pid });
@@ -205,7 +206,7 @@ async function whatBecame(place: OpenProjectStore, scope: string, before: Positi
         if (!busy.has(session)) busy.set(session, { session, agent, process: null });
     }
     for (const session of busy.keys()) {
-      const isDriven = place.store.holder(session) !== null; // before its state: a turn that ends between the two looks has ended, and does not wait
+      const isDriven = (await place.store.holder(session)) !== null; // before its state: a turn that ends between the two looks has ended, and does not wait
       if ((await journal.session(session))?.state === "idle") over.set(session, "ended");
       else if (!isDriven) over.set(session, "held"); // nobody drives it: it waits, and nothing of it begins
     }

@@ -78,7 +78,7 @@ async function gateHere(given: Given, look: ReadOnlyStore, config: Config, sessi
   try {
     return (await loadCommandProject(config, given.env)).gate;
   } catch (error) {
-    if (isFault(error) && look.holder(session) !== null) return null;
+    if (isFault(error) && (await look.holder(session)) !== null) return null;
     throw error;
   }
 }
@@ -118,10 +118,10 @@ export async function deliverWish(
     if (!canEndWithoutAgent(wanted)) await requireRunnable(desk, given.env, { name: agent, session });
     return desk;
   };
-  if (look.holder(session) === null) await runnable(); // Q-24 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
+  if ((await look.holder(session)) === null) await runnable(); // Q-24 what cannot be carried out here is not sent: it would count later, after somebody was told that it failed
   announce?.();
   const takeOver = async (): Promise<"drove" | "held"> => {
-    if (look.holder(session) !== null) return "held";
+    if ((await look.holder(session)) !== null) return "held";
     const desk = await runnable();
     drove = await withRuntime(given, screen, { project: desk, by: { kind: "user", id: person.name } }, (runtime) =>
       driven(given, screen, (options) => runtime.resume(session, options), runtime.inspect.events(session)),
@@ -149,7 +149,7 @@ async function certifyIfNew(
   screen: Screen,
   { look, config, person }: Pick<Addressee, "look" | "config" | "person">,
 ): Promise<void> {
-  const found = look.keys().keys.get(person.key.id);
+  const found = (await look.keys()).keys.get(person.key.id);
   if (found !== undefined && found.withdrawn === null) return;
   await writingProject(config, (place) => certifyIfNeeded(given, screen, place, person));
 }
@@ -157,7 +157,7 @@ async function certifyIfNew(
 /** `more`: further fields of the JSON. */
 type ToldIntent = Readonly<{ sent: SentIntent; more?: Readonly<Record<string, unknown>> }>;
 
-export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, { sent, more = {} }: ToldIntent): number {
+export async function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, { sent, more = {} }: ToldIntent): Promise<number> {
   const { entry, intent, drove } = sent;
   if (given.json) {
     const event = entry === null ? null : { seq: entry.seq, ...entry.event };
@@ -165,7 +165,7 @@ export function tellSent(given: Given, screen: Screen, look: ReadOnlyStore, { se
     screen.line(JSON.stringify({ intent: intent.id, session: intent.session, state, event, result: drove, ...more }));
     return drove !== null ? toExitCode(drove) : entry === null ? EXIT.waiting : EXIT.success;
   }
-  if (drove !== null) return printResult(given, screen, { head: look.head(), result: drove });
+  if (drove !== null) return printResult(given, screen, { head: await look.head(), result: drove });
   for (const line of becameLines(sent)) screen.line(line);
   return entry === null ? EXIT.waiting : EXIT.success;
 }

@@ -13,7 +13,7 @@ const isAnswer = (intent: Intent): intent is AnswerIntent => intent.wish.kind ==
 export async function listPendingAnswers({ inbox, holder }: ReadOnlyStore, session: SessionId): Promise<PendingAnswers> {
   const intents = (await inbox.pending(session)).map(({ intent }) => intent).filter(isAnswer);
   const answers = intents.map(({ id, by, wish: { approval, answer } }) => ({ approval, by: principalName(by), answer, intent: id }));
-  return { session, isHeld: holder(session) !== null, answers };
+  return { session, isHeld: (await holder(session)) !== null, answers };
 }
 
 export function pendingAnswerTexts({ session, isHeld, answers }: PendingAnswers, approval: ApprovalId): readonly string[] {

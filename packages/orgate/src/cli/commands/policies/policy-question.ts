@@ -131,7 +131,7 @@ export async function readRecordedQuestion(given: Given, text: string): Promise<
   const wanted = given.text("call");
   if (wanted === null)
     throw usageFault("--call is missing", "`orgate sessions show` names the calls of a session: 1.0, 1.1, … model:1, respond:1");
-  const look = openReadOnlyStore(config.journal.directory);
+  const look = await openReadOnlyStore(config.journal);
   try {
     const { session } = await findSessionByText(look.journal, text);
     const found = await findDecision(look.journal, session, wanted);

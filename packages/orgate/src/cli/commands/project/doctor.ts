@@ -249,11 +249,12 @@ const AFTER_POWER_CUT: Readonly<Record<PowerCut, string>> = {
   "lose-last-moments": "A POWER CUT MAY LOSE THE LAST MOMENTS, AND CALLS MADE IN THEM MAY BE MADE AGAIN: for tests only",
 };
 
-async function journalIn({ journal: { directory, powerCut } }: Config): Promise<Found> {
+async function journalIn({ journal }: Config): Promise<Found> {
+  const { directory, powerCut } = journal;
   if (!hasRun(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
   try {
-    const look = openReadOnlyStore(directory);
-    const [alarm] = look.alarms.standing();
+    const look = await openReadOnlyStore(journal);
+    const [alarm] = await look.alarms.standing();
     await look.close();
     if (alarm !== undefined)
       return { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail })) };

@@ -66,7 +66,7 @@ export const listKeys: RunCommand = (given, screen) =>
   );
 
 async function listIn(look: ReadOnlyStore, given: Given, screen: Screen): Promise<number> {
-  const ring = look.keys();
+  const ring = await look.keys();
   const root = ring.roots.at(-1);
   const mine = new Set(ownKeys(given));
   const keys = [...ring.keys.values()].map((key) => ({
@@ -147,8 +147,8 @@ export const withdrawKey: RunCommand = async (given, screen) => {
 
 const isOf = (of: KeyHolder, name: string): boolean => of.kind === "person" && of.name === name;
 
-function meantKey(look: ReadOnlyStore, key: string): Readonly<{ one: KeyId; of: KeyHolder }> {
-  const found = [...look.keys().keys.values()].filter(({ key: id }) => id === key || id.startsWith(key));
+async function meantKey(look: ReadOnlyStore, key: string): Promise<Readonly<{ one: KeyId; of: KeyHolder }>> {
+  const found = [...(await look.keys()).keys.values()].filter(({ key: id }) => id === key || id.startsWith(key));
   const [one, ...others] = found;
   if (others.length > 0)
     throw new FaultError({ kind: "usage", detail: `\`${key}\` is the beginning of ${found.length} keys`, hint: "write more of it" });

@@ -14,7 +14,7 @@ export const openGivenProject = (given: Given): Config => openProject(given.proj
 /** Reads, and closes whatever happens. */
 export async function withReadOnlyStore<T>(given: Given, work: (look: ReadOnlyStore, config: Config) => Promise<T>): Promise<T> {
   const config = openGivenProject(given);
-  const look = openReadOnlyStore(config.journal.directory);
+  const look = await openReadOnlyStore(config.journal);
   try {
     return await work(look, config);
   } finally {

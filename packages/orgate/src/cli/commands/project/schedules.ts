@@ -120,6 +120,6 @@ export async function driveToResult(say: (text: string) => void, runtime: Runtim
     }
     if (!isTold) say(`${session} is driven by another process: waiting for its turn to end`);
     isTold = true;
-    while (holder(session) !== null && (await journal.session(session))?.state === "running") await pauseFor(LOOK_EVERY_MS);
+    while ((await holder(session)) !== null && (await journal.session(session))?.state === "running") await pauseFor(LOOK_EVERY_MS);
   }
 }

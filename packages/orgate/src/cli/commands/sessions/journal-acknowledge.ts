@@ -1,10 +1,12 @@
 /** J-20 an operator who has looked lets work go on; what is still bad stays refused. */
+import { join } from "node:path";
 import { FaultError } from "@orgate/core";
 import { parseMarks, type Records } from "@orgate/core/journal";
 import { MAX_VERIFY_PROBLEMS, problemName, type VerifyProblem, verify } from "@orgate/core/proof";
 import { count, EXIT, type RunCommand, visible } from "@orgate/shell/terminal";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, rootPublicKey } from "../../../store/open-read-only.ts";
+import { withSnapshot } from "../../../store/store.ts";
 import { permittedPerson, withReadOnlyStore } from "../project/project.ts";
 
 export const acknowledge: RunCommand = (given, screen) =>
@@ -12,7 +14,7 @@ export const acknowledge: RunCommand = (given, screen) =>
     const reason = given.text("reason")?.trim() ?? "";
     if (reason === "")
       throw new FaultError({ kind: "usage", detail: "--reason is missing", hint: "say what you found and did about it: it is kept" });
-    const standing = look.alarms.standing();
+    const standing = await look.alarms.standing();
     if (standing.length === 0)
       throw new FaultError({
         kind: "usage",
@@ -24,16 +26,19 @@ export const acknowledge: RunCommand = (given, screen) =>
       what: "acknowledge alarms of the journal",
     });
     const by = person.name;
-    if ((look.keys().keys.get(person.key.id)?.withdrawn ?? null) !== null)
+    if (((await look.keys()).keys.get(person.key.id)?.withdrawn ?? null) !== null)
       throw new FaultError({
         kind: "key-bad",
         key: person.key.id,
         detail: "it was withdrawn",
         hint: "somebody whose key counts acknowledges it",
       });
-    const root = rootPublicKey(config.journal.directory);
-    const { firstBad, problems } = verify({ records: look.records, root, ports: PROOF_PORTS, head: null, progress: () => {}, torn: null });
-    const [row] = firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+    const root = rootPublicKey(join(config.journal.directory, "keys"));
+    const { firstBad, row, found } = await withSnapshot(look, ({ records, wrongRows }) => {
+      const verified = verify({ records, root, ports: PROOF_PORTS, head: null, progress: () => {}, torn: null });
+      const [wrong] = verified.firstBad === null ? wrongRows(NODE.clock.now()) : [];
+      return { firstBad: verified.firstBad, row: wrong, found: verified.problems.flatMap((p) => places(records, p)) };
+    });
     const bad = firstBad === null ? (row ?? null) : `${problemName(firstBad)}: ${firstBad.reason}`;
     if (bad !== null && !given.flag("as-is"))
       throw new FaultError({
@@ -41,8 +46,8 @@ export const acknowledge: RunCommand = (given, screen) =>
         what: "it still does not verify",
         detail: `${bad} (--as-is acknowledges it like that)`,
       });
-    for (const { what, detail } of problems.flatMap((p) => places(look.records, p))) look.alarms.raise(what, detail); // as it is, all of it
-    const acknowledged = look.alarms.acknowledge({ by, reason, isVerified: bad === null });
+    for (const { what, detail } of found) await look.alarms.raise(what, detail); // as it is, all of it
+    const acknowledged = await look.alarms.acknowledge({ by, reason, isVerified: bad === null });
     if (given.json) screen.line(JSON.stringify({ acknowledged, verified: bad === null }));
     else {
       screen.line(`acknowledged ${count(acknowledged.length, "alarm")}: work may go on`);

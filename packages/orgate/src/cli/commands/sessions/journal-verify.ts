@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { type Head, headText, type PolicySetWithoutTexts, parseHead, parseMarks, type Records } from "@orgate/core/journal";
 import { problemName, readExport, verify as verifyJournal } from "@orgate/core/proof";
@@ -10,6 +10,7 @@ import type { Config } from "../../../config/config.ts";
 import { isPublicKey } from "../../../node/crypto.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { PROOF_PORTS, type ReadOnlyStore, rootPublicKey } from "../../../store/open-read-only.ts";
+import { withSnapshot } from "../../../store/store.ts";
 import { openGivenProject, withReadOnlyStoreIfAny } from "../project/project.ts";
 
 export const verify: RunCommand = async (given, screen) => {
@@ -41,19 +42,14 @@ const noJournal = (given: Given): FaultError =>
       });
 
 async function verifiedIn(look: ReadOnlyStore, config: Config, given: Given, screen: Screen): Promise<number> {
-  const root = keyOf(given, () => rootPublicKey(config.journal.directory));
-  const total = screen.isAsideTerminal && !given.json ? totalOf(look.records) : 0;
-  const found = verifyJournal({
-    records: look.records,
-    root,
-    ports: PROOF_PORTS,
-    head: headGiven(given),
-    progress: bar(screen, total),
-    torn: null,
+  const root = keyOf(given, () => rootPublicKey(join(config.journal.directory, "keys")));
+  const { found, wrong } = await withSnapshot(look, ({ records, wrongRows }) => {
+    const total = screen.isAsideTerminal && !given.json ? totalOf(records) : 0;
+    const verified = verifyJournal({ records, root, ports: PROOF_PORTS, head: headGiven(given), progress: bar(screen, total), torn: null });
+    return { found: verified, wrong: verified.firstBad === null ? wrongRows(NODE.clock.now())[0] : undefined };
   });
   screen.progress("");
-  const alarms = look.alarms.standing();
-  const [wrong] = found.firstBad === null ? look.wrongRows(NODE.clock.now()) : [];
+  const alarms = await look.alarms.standing();
   const rows = wrong === undefined ? null : { name: wrong, reason: "it is not what the entries make of it" };
   const firstBad = found.firstBad === null ? rows : { name: problemName(found.firstBad), ...found.firstBad };
   const { streams, entries, seals, writers, blobs, erased, unsealed, recovered } = found.counts;
@@ -183,7 +179,7 @@ async function piecesOf(file: string, cwd: string): Promise<readonly string[]> {
 /** Of the project one stands in. */
 function ownRoot(given: Given): string {
   try {
-    return rootPublicKey(openGivenProject(given).journal.directory);
+    return rootPublicKey(join(openGivenProject(given).journal.directory, "keys"));
   } catch (error) {
     if (!(error instanceof FaultError) || error.fault.kind !== "project-missing") throw error;
     const detail = "whose journal is it? an exported file is verified with its root's public key";

@@ -1,10 +1,11 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
-import { decodePayload, headText, isStreamName, type StoredEntry } from "@orgate/core/journal";
+import { decodePayload, headText, isStreamName, type Records, type StoredEntry } from "@orgate/core/journal";
 import { exportJournal, exportSession } from "@orgate/core/proof";
-import { count, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
+import { count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { PROOF_PORTS, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { withSnapshot } from "../../../store/store.ts";
 import {
   certifyIfNeeded,
   findSessionByText,
@@ -15,21 +16,21 @@ import {
 } from "../project/project.ts";
 
 export const showJournal: RunCommand = (given, screen) =>
-  withReadOnlyStore(given, async (look) => {
+  onSnapshot(given, async (look, records) => {
     const [wanted] = given.args;
     if (wanted === undefined) {
-      const streams = [...look.records.streams()].map((stream) => sizeOf(look, stream));
+      const streams = [...records.streams()].map((stream) => sizeOf(records, stream));
       if (given.json) screen.line(JSON.stringify(streams));
       const rows = streams.map((s) => [s.stream, String(s.entries), new Date(s.lastAt).toISOString()] as const);
       for (const line of given.json ? [] : table(["stream", "entries", "last"], rows, screen.paint)) screen.line(line);
       return EXIT.success;
     }
-    const stream = await streamOf(look, wanted);
+    const stream = await streamOf(look, records, wanted);
     let first = true;
     if (given.json) screen.write("[");
-    for (const stored of look.records.entries(stream)) {
+    for (const stored of records.entries(stream)) {
       if (!screen.isOpen()) break;
-      const { seq, at, event, kind, bad } = readable(look, stored);
+      const { seq, at, event, kind, bad } = readable(records, stored);
       if (given.json) screen.write(`${first ? "" : ",\n"}${JSON.stringify({ stream, seq, at, kind, event, bad, hash: stored.entryHash })}`);
       else {
         const what = event === null ? screen.paint(bad === null ? "dim" : "bad", bad ?? "erased") : visible(JSON.stringify(event));
@@ -41,22 +42,25 @@ export const showJournal: RunCommand = (given, screen) =>
     return EXIT.success;
   });
 
-function readable(look: ReadOnlyStore, { seq, at, kind, payload }: StoredEntry) {
+const onSnapshot = (given: Given, work: (look: ReadOnlyStore, records: Records) => Promise<number>): Promise<number> =>
+  withReadOnlyStore(given, (look) => withSnapshot(look, ({ records }) => work(look, records)));
+
+function readable(records: Records, { seq, at, kind, payload }: StoredEntry) {
   if (payload === null) return { seq, at, kind, event: null, bad: null };
-  const read = decodePayload(kind, payload, look.records.blob);
+  const read = decodePayload(kind, payload, records.blob);
   return read.kind === "event"
     ? { seq, at, kind, event: read.event, bad: null }
     : { seq, at, kind, event: null, bad: `bad: ${read.detail}` };
 }
 
-function sizeOf(look: ReadOnlyStore, stream: StreamId) {
+function sizeOf(records: Records, stream: StreamId) {
   let [entries, lastAt] = [0, 0];
-  for (const { at } of look.records.entries(stream)) [entries, lastAt] = [entries + 1, at];
+  for (const { at } of records.entries(stream)) [entries, lastAt] = [entries + 1, at];
   return { stream, entries, lastAt };
 }
 
-async function streamOf(look: ReadOnlyStore, text: string): Promise<StreamId> {
-  const names = [...look.records.streams()];
+async function streamOf(look: ReadOnlyStore, records: Records, text: string): Promise<StreamId> {
+  const names = [...records.streams()];
   const exact = isStreamName(text) ? streamId(text) : null;
   if (exact !== null && names.includes(exact)) return exact;
   const others = names.filter((name) => !isSessionStream(name));
@@ -71,16 +75,16 @@ async function streamOf(look: ReadOnlyStore, text: string): Promise<StreamId> {
 
 export const head: RunCommand = (given, screen) =>
   withReadOnlyStore(given, async (look) => {
-    const text = headText(look.head());
+    const text = headText(await look.head());
     screen.line(given.json ? JSON.stringify({ head: text }) : text);
     return EXIT.success;
   });
 
 export const exportTo: RunCommand = (given, screen) =>
-  withReadOnlyStore(given, async (look) => {
+  onSnapshot(given, async (look, records) => {
     const wanted = given.text("session");
     const session = wanted === null ? null : (await findSessionByText(look.journal, wanted)).session;
-    const lines = session === null ? exportJournal(look.records, PROOF_PORTS) : exportSession(look.records, session, PROOF_PORTS);
+    const lines = session === null ? exportJournal(records, PROOF_PORTS) : exportSession(records, session, PROOF_PORTS);
     const out = given.text("out");
     if (out === null) {
       if (given.json)
@@ -96,7 +100,7 @@ export const exportTo: RunCommand = (given, screen) =>
       return EXIT.success;
     }
     const written = writeWhole(out, given.cwd, lines);
-    if (given.json) screen.line(JSON.stringify({ file: out, lines: written, session, head: headText(look.head()) }));
+    if (given.json) screen.line(JSON.stringify({ file: out, lines: written, session, head: headText(await look.head()) }));
     else screen.line(`${count(written, "line")} written to ${visible(out)}`);
     return EXIT.success;
   });

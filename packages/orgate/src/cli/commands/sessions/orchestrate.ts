@@ -45,7 +45,7 @@ export const orchestrating =
       if (given.json) screen.line(JSON.stringify({ ...result, members }));
       else {
         for (const line of memberTable(members, screen.paint)) screen.line(line);
-        printResult(given, screen, { head: runtime.inspect.head(), result });
+        printResult(given, screen, { head: await runtime.inspect.head(), result });
       }
       const exit = toExitCode(result);
       return exit === EXIT.success && kind === "parallel" && members.some(({ ending }) => ending !== "completed") ? EXIT.failure : exit;

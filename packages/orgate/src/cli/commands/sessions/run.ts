@@ -90,7 +90,7 @@ export const run: RunCommand = async (given, screen) => {
           ...(model === null ? {} : { model }),
         }),
       );
-      return printResult(given, screen, { head: runtime.inspect.head(), result });
+      return printResult(given, screen, { head: await runtime.inspect.head(), result });
     } finally {
       unwatch();
     }

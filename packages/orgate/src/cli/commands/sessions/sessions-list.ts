@@ -11,7 +11,7 @@ import { positive, withReadOnlyStoreIfAny } from "../project/read-only.ts";
 export type ShownSession = SessionSummary["state"] | "interrupted" | "halted";
 /** One whose delegate waits for a person, or is driven by somebody, waits itself. */
 export async function shownState(look: ReadOnlyStore, s: SessionSummary, halt: StandingHalt | null): Promise<ShownSession> {
-  if (s.state !== "running" || look.holder(s.session) !== null) return s.state;
+  if (s.state !== "running" || (await look.holder(s.session)) !== null) return s.state;
   if (halt !== null) return "halted";
   for (const id of s.children) {
     const child = await look.journal.session(id);
@@ -103,7 +103,7 @@ async function foundIn(look: ReadOnlyStore, halts: SessionHaltPorts["halts"], pa
 
 /** With who holds it and which halt it waits with. */
 export async function shownIn(look: ReadOnlyStore, s: SessionSummary, halts: SessionHaltPorts["halts"]) {
-  const holder = look.holder(s.session);
+  const holder = await look.holder(s.session);
   const halted = await findSessionHalt({ journal: look.journal, halts, isHeld: holder !== null }, s);
   return { ...s, holder, halted, shown: await shownState(look, s, halted) };
 }

@@ -1,11 +1,12 @@
 import { type Entry, FaultError, fold, isFault, type SessionId, type State, toResult } from "@orgate/core";
-import { decodePayload, eachEntry } from "@orgate/core/journal";
+import { decodePayload, eachEntry, type Records, type StoredEntry } from "@orgate/core/journal";
 import { addUsage, haltText, liftText, NO_USAGE, toCallSubject, type Usage } from "@orgate/core/vocab";
 import { createNarrator, filesText, tokensText } from "@orgate/protocol/view";
 import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { readHalts } from "../../../runtime/people/halted.ts";
 import type { ReadOnlyStore } from "../../../store/open-read-only.ts";
+import { withSnapshot } from "../../../store/store.ts";
 import { listPendingAnswers, type PendingAnswers, pendingAnswerTexts } from "../people/pending-answers.ts";
 import { findSessionByText, loadCommandProject, openGivenProject, withReadOnlyStore } from "../project/project.ts";
 import { adviseOnTrust, driven, printResult, requireRunnable, toExitCode, withRuntime } from "./run.ts";
@@ -55,11 +56,12 @@ async function storedOf(look: ReadOnlyStore, session: SessionId): Promise<readon
   } catch (error) {
     if (!isFault(error, "entry-erased")) throw error;
   }
-  return [...look.records.entries(session)].map((e): Stored => {
-    const read = e.payload === null ? null : decodePayload(e.kind, e.payload, look.records.blob);
+  const toStored = ({ blob }: Records, e: StoredEntry): Stored => {
+    const read = e.payload === null ? null : decodePayload(e.kind, e.payload, blob);
     if (read?.kind !== "event") return { kind: "erased", seq: e.seq, at: e.at, what: e.kind };
     return { kind: "entry", entry: { stream: session, seq: e.seq, at: e.at, event: read.event } };
-  });
+  };
+  return withSnapshot(look, ({ records }) => [...records.entries(session)].map((e) => toStored(records, e)), session);
 }
 
 /** Reserved for model calls of its turns that were cut off. */
@@ -146,7 +148,7 @@ export const resumeSession: RunCommand = async (given, screen) => {
   const config = openGivenProject(given);
   const { summary, pending } = await withReadOnlyStore(given, async (look) => {
     const found = await findSessionByText(look.journal, given.args[0] ?? "");
-    const holder = look.holder(found.session);
+    const holder = await look.holder(found.session);
     if (holder !== null)
       throw new FaultError({
         kind: "session-held",
@@ -169,7 +171,7 @@ export const resumeSession: RunCommand = async (given, screen) => {
       (options) => runtime.resume(summary.session, options),
       runtime.inspect.events(summary.session),
     );
-    const exit = printResult(given, screen, { head: runtime.inspect.head(), result });
+    const exit = printResult(given, screen, { head: await runtime.inspect.head(), result });
     adviseOnTrust(given, screen, desk, { name: summary.agent });
     return exit;
   });

@@ -6,10 +6,10 @@ import { opened } from "@orgate/core/testing";
 import { type Fault, isFault, type SessionId, seq, sessionId } from "@orgate/core/vocab";
 import { afterEach, describe, expect, test } from "vitest";
 import { noteOf, openTestStore, stamped } from "../../fixtures/store.ts";
-import { openReadStore, type Store } from "../../journal.ts";
+import { openReadStore, type SqliteStore } from "../../journal.ts";
 
 const folders: string[] = [];
-const stores: Store[] = [];
+const stores: SqliteStore[] = [];
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "orgate-files-"));
   folders.push(made);

@@ -5,6 +5,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { SessionPage, SessionSummary } from "@orgate/core/journal";
 import type { SessionId } from "@orgate/core/vocab";
+import type { Tally } from "../../store.ts";
 import { hasTable, makeOnce } from "../side-table.ts";
 
 const COUNTS_SCHEMA = `
@@ -21,9 +22,6 @@ CREATE INDEX sessions_by_state ON sessions (state, opened_at, session);
 CREATE INDEX sessions_by_agent ON sessions (agent, opened_at, session);
 CREATE INDEX sessions_by_both ON sessions (agent, state, opened_at, session);
 ${COUNTS_SCHEMA}`;
-
-/** How many sessions an agent has in one state, and what waits for people in them. */
-export type Tally = Readonly<{ agent: string; state: SessionSummary["state"]; count: number; openQuestions: number; openUnknowns: number }>;
 
 const OPEN = "json_extract(summary, '$.openQuestions') AS questions, json_extract(summary, '$.openUnknowns') AS unknowns";
 const COUNTED = "SELECT agent, state, count(*) AS sessions, sum(questions) AS questions, sum(unknowns) AS unknowns FROM";

@@ -9,11 +9,7 @@ import { createHmac } from "node:crypto";
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorMessage } from "@orgate/core/vocab";
-
-/** `what` names the place (`entry 3 of stream halt`), `detail` what is wrong with it. */
-export type Alarm = Readonly<{ at: number; what: string; detail: string }>;
-/** `isVerified`: the journal verified then, so that the same place can only be bad again because somebody made it so; otherwise it is accepted as it is. */
-export type Acknowledgement = Readonly<{ at: number; by: string; reason: string; isVerified: boolean }>;
+import type { Acknowledgement, Alarm, StoreAlarms } from "../../store.ts";
 
 export type Alarms = Readonly<{
   /** Those that nobody has acknowledged, the first one first. */
@@ -22,6 +18,13 @@ export type Alarms = Readonly<{
   raise(what: string, detail: string): boolean;
   acknowledge(acknowledgement: Pick<Acknowledgement, "by" | "reason"> & Partial<Acknowledgement>): readonly Alarm[];
 }>;
+
+/** As the store offers them. */
+export const toStoreAlarms = (alarms: Alarms): StoreAlarms => ({
+  standing: async () => alarms.standing(),
+  raise: async (what, detail) => alarms.raise(what, detail),
+  acknowledge: async (acknowledgement) => alarms.acknowledge(acknowledgement),
+});
 
 export const alarmsFile = (directory: string): string => join(directory, "alarms.jsonl");
 

@@ -1,0 +1,159 @@
+/**
+ * The contract of a project's store: what everything above it may rely on, whichever database lies below. SQLite (`journal.ts`) is the default, PostgreSQL
+ * serves many machines. Whatever a database on a network cannot answer at once is asynchronous here; the four reads of a decision in progress (`unknownsLike`,
+ * `counted`, `isKnown`, `holds`) are not: a store on a network answers them from its copy of these tables, and its appends are refused where that copy was old.
+ */
+import type {
+  Head,
+  Journal,
+  OpenUnknown,
+  OpenUnknowns,
+  Records,
+  SessionSummary,
+  StoredEntry,
+  StoredSeal,
+  Trust,
+} from "@orgate/core/journal";
+import type { Ports } from "@orgate/core/loop";
+import type { KeyId, Millis, PowerCut, SealMode, Seq, SessionId, Sign, StreamId, WriterId } from "@orgate/core/vocab";
+
+/** Where a project's store is. */
+export type StorePlace = Readonly<{ directory: string }>;
+
+/** Keys of the project, and the folder that they lie in: every store needs these. */
+export type StoreOpening = Readonly<{
+  /** Keys, sockets and local caches lie in it; with SQLite also the journal. Created when missing. */
+  directory: string;
+  /** Keys the addresses of blobs, so that equal texts of two projects cannot be matched. */
+  blobKey: string | Uint8Array;
+  /** Asked once, as soon as the process has its name as a writer. */
+  keyFor: (writer: WriterId) => Readonly<{ key: KeyId; sign: Sign }>;
+  /** Whose seals count. What is read is believed only under such a seal. */
+  trust: (records: Records) => Trust;
+}>;
+
+/** How a store commits. */
+export type CommitOptions = Readonly<{
+  /** `each`: every transaction is sealed by itself. */
+  sealing?: SealMode;
+  /** What a power cut may take back. */
+  powerCut?: PowerCut;
+}>;
+
+/** The reads of a journal: they need no slot. */
+export type JournalReads = Pick<
+  Journal,
+  | "read"
+  | "hashAt"
+  | "session"
+  | "find"
+  | "sessions"
+  | "questions"
+  | "expired"
+  | "question"
+  | "unknownsLike"
+  | "counted"
+  | "isKnown"
+  | "known"
+  | "deadLetters"
+  | "streams"
+  | "tail"
+  | "position"
+  | "positionOf"
+>;
+
+export type StoreInbox = Ports["inbox"] &
+  Readonly<{
+    /** Calls back when another process has written anything; returns the way to stop. */
+    watchChanges(changed: () => void): () => void;
+    /** Sessions that something waits for. */
+    waiting(): Promise<readonly SessionId[]>;
+  }>;
+
+/** A store that reads, and puts intents into the inbox: it writes under no name of its own. */
+export type ReadStore = Readonly<{
+  journal: JournalReads & Pick<Journal, "watch">;
+  inbox: StoreInbox;
+  /** Alarms that any process raised while it used the journal. While one stands, nothing is appended. */
+  alarms: StoreAlarms;
+  /** The last seal of each writer: what `verify --head` compares. */
+  head(): Promise<Head>;
+  /** The journal as it was stored, at one moment, for verify, export and other proofs. `of`: only this stream and what proves it is needed. */
+  snapshot(of?: StreamId): Promise<Snapshot>;
+  /** The living process that holds a session. Only as true as the moment: what must be sure of it takes the session. */
+  holder(session: SessionId): Promise<Holder | null>;
+  /** The same of many, in one look: those that a living process holds. */
+  holders(sessions: readonly SessionId[]): Promise<ReadonlyMap<SessionId, Holder>>;
+  close(): Promise<void>;
+}>;
+
+export type Store = Omit<ReadStore, "journal"> &
+  Readonly<{
+    journal: Journal;
+    /** `isNew`: nobody has written under this name yet, so its key wants certifying before the first seal of anything else. */
+    slot: Readonly<{ writer: WriterId; incarnation: number; isNew: boolean }>;
+    /** Open unknowns of all sessions. */
+    unknowns(page: UnknownPage): Promise<readonly ListedUnknown[]>;
+    unknownsOf(session: SessionId): Promise<OpenUnknowns>;
+    /** How many sessions each agent has in each state, and what is open in them. */
+    tally(): Promise<readonly Tally[]>;
+    /** One entry as it is stored, with its seal. */
+    stored(stream: StreamId, place: Seq): Promise<StoredPlace | null>;
+    /** Rejects unless the journal takes writes, as far as is known without writing to it. */
+    checkWritable(): Promise<void>;
+    /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
+    erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
+    /** Everything that is durable by now is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
+    seal(): Promise<void>;
+  }>;
+
+/**
+ * A journal in SQLite that nothing else writes to, or that is read in short transactions: the store's own files, or a copy of a database elsewhere. Every
+ * tool of proof works on it, those that are not ours included.
+ */
+export type Snapshot = Readonly<{
+  /** `journal.db` and `blobs/` lie in it: threads and other programs open it by this path. Keys do not lie here. */
+  directory: string;
+  records: Records;
+  /** Rows beside the entries that are not what the entries make of them: `row KEY of table NAME`, `counter NAME`, `set NAME`. Empty when all is well. */
+  wrongRows(now: number): readonly string[];
+  /** Removes what was copied. */
+  close(): Promise<void>;
+}>;
+
+/** Works on a snapshot, and removes it whatever happens. */
+export async function withSnapshot<T>(
+  store: Pick<ReadStore, "snapshot">,
+  work: (snapshot: Snapshot) => T | Promise<T>,
+  of?: StreamId,
+): Promise<T> {
+  const snapshot = await store.snapshot(of);
+  try {
+    return await work(snapshot);
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** `what` names the place (`entry 3 of stream halt`), `detail` what is wrong with it. */
+export type Alarm = Readonly<{ at: number; what: string; detail: string }>;
+/** `isVerified`: the journal verified then, so that the same place can only be bad again because somebody made it so; otherwise it is accepted as it is. */
+export type Acknowledgement = Readonly<{ at: number; by: string; reason: string; isVerified: boolean }>;
+export type StoreAlarms = Readonly<{
+  /** Those that nobody has acknowledged, the first one first. */
+  standing(): Promise<readonly Alarm[]>;
+  /** Raised once for a place: while it stands it is not raised again. False when an operator has acknowledged this place as it is. */
+  raise(what: string, detail: string): Promise<boolean>;
+  acknowledge(acknowledgement: Pick<Acknowledgement, "by" | "reason"> & Partial<Acknowledgement>): Promise<readonly Alarm[]>;
+}>;
+
+/** `host` and `until` are null where the store is on one machine: a hold then lasts as long as its process. */
+export type Holder = Readonly<{ writer: WriterId; pid: number | null; host: string | null; until: Millis | null }>;
+export type ListedUnknown = OpenUnknown & Readonly<{ agent: string }>;
+/** By session and call. */
+export type UnknownPage = Readonly<{ after: Pick<OpenUnknown, "session" | "call"> | null; most: number }>;
+/** How many sessions an agent has in one state, and what waits for people in them. */
+export type Tally = Readonly<{ agent: string; state: SessionSummary["state"]; count: number; openQuestions: number; openUnknowns: number }>;
+export type StoredPlace = Readonly<{ entry: StoredEntry; seal: StoredSeal | null }>;
+/** `truncated` is false when a reader held up the last step: old pages can still be found on disk until it is gone. */
+export type Erased = Readonly<{ entries: number; blobs: number; files: number; intents: number; truncated: boolean }>;
