@@ -82,7 +82,7 @@ test("R-8 a run of the library loads neither what asks a provider or an MCP serv
   const files = loadedBy(`${HOST}/index.ts`, `${HOST}/runtime/runtime.ts`);
   expect(within(files, "@ai-sdk/", `${HOST}/models/ask-`, `${HOST}/models/wire.ts`, `${HOST}/models/offline/reply.ts`)).toEqual([]);
   expect(within(files, `${HOST}/mcp/client.ts`, `${HOST}/mcp/auth.ts`, "packages/toolclad/src/tool/manifest-run.ts")).toEqual([]);
-  expect(within(files, `${HOST}/runtime/people/send-intent.ts`, `${HOST}/runtime/delivery.ts`)).toEqual([]);
+  expect(within(files, `${HOST}/runtime/people/send-intent.ts`, `${HOST}/runtime/people/dead-letters.ts`)).toEqual([]);
   expect(within(files, "packages/core/src/journal/proof/verify.ts", "packages/core/src/journal/proof/read-export.ts")).toEqual([]);
 });
 

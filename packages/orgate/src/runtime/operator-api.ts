@@ -14,13 +14,13 @@ import {
 import { toAttachments } from "../files/file-input.ts";
 import type { Person } from "../store/keyring.ts";
 import type { Approvals, Breakers, IntentOutcome, MessageInput, Runtime } from "./api.ts";
+import { carryOrTakeOver } from "./delivery.ts";
 import { type Acting, haltWork, listOrdersInForce, resumeWork, revokeGrant, viewApprovalRequest } from "./people/approvals.ts";
 import { refuseUnknownScope } from "./people/halt-scope.ts";
 import type { Outside } from "./ports/outside.ts";
 import type { OpenProjectStore } from "./ports/project-store.ts";
 
 /** Loaded when a person first does something: most processes that run agents do nothing else. Halting is here already: it must work on a bad day. */
-const delivery = () => import("./delivery.ts");
 const breakers = () => import("./people/breakers.ts");
 const deadLetters = () => import("./people/dead-letters.ts");
 const intents = () => import("./people/send-intent.ts");
@@ -123,7 +123,7 @@ async function sendAndDrive(
     return "drove";
   };
   const { journal, inbox } = place.store;
-  const [{ carryOrTakeOver }, { sendIntent }] = await Promise.all([delivery(), intents()]);
+  const { sendIntent } = await intents();
   const carrier = carryOrTakeOver({ inbox, directory, waitMs: HOLDER_MS, takeOver });
   const { entry } = await sendIntent({ journal, clock: outside.clock, carrier }, { session, wish, as, id: outside.ids.intent() });
   return { entry, result };
