@@ -120,7 +120,7 @@ function debated({ plan: { members, task, rounds }, came }: Standing, step: numb
 
 function asking({ plan, of, step }: Standing, given: readonly Given[]): ModelReply {
   const budget = shareOf(plan);
-  const first = plan.kind === "race" ? { first: true } : {};
+  const first: JsonObject = plan.kind === "race" ? { first: true } : {};
   return reply(
     given.map(({ agent, task }, i) => {
       const args: JsonObject = { agent, task, budget, ...first };

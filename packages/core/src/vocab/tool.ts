@@ -131,7 +131,7 @@ export type Tool = ToolSpec &
 /** Everything about a tool that an approval, a policy or a resumed session may depend on. Code is not part of it. */
 export function toolFacts(tool: Tool): JsonObject {
   const { name, description, inputSchema, repeat, effects, labels, endsTurn, timeoutMs, resourceTypes, maxCents, basis } = tool;
-  const costs = maxCents === 0 ? {} : { maxCents };
+  const costs: JsonObject = maxCents === 0 ? {} : { maxCents };
   const facts = {
     name,
     description,
