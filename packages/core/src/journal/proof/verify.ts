@@ -3,8 +3,8 @@
  * J-21 the seals of one writer, or the entries of one stream, cannot be cut off at the end while another writer's seal names them.
  * J-28 a journal that is written to meanwhile verifies like one that rests: what came after the reading began is not held against it.
  *
- * Each entry is hashed twice (payload, header); one signature is checked per seal. One stream is read at a time, and of its hashes only those
- * that a seal names are kept.
+ * Each entry is hashed twice (payload, header); one signature is checked per seal. One stream is read at a time, and of what seals name no more than
+ * MARKS_AT_ONCE is kept: memory grows with streams and writers, not with entries (`bench --only growth`).
  * Rules: J-9, J-11, J-12, J-31.
  */
 import { KEYS, type Seq, type StreamId } from "../../vocab/index.ts";
@@ -14,7 +14,6 @@ import {
   createEntryChain,
   createErasureBook,
   createKeyBook,
-  type EntryChain,
   type ProofPorts,
   refuseErasure,
   refusePayload,
@@ -60,38 +59,47 @@ export type Verify = Readonly<{
   progress: (entries: number) => void;
   /** Of a torn export: the keys it names, since their stream may be what is torn off. What is absent is not held against what is there. */
   torn: Keyring | null;
+  /** For tests, which have no journal of that size. */
+  marksAtOnce?: number;
 }>;
 
 export const MAX_VERIFY_PROBLEMS = 1_000;
+/** Some 50 MB. */
+const MARKS_AT_ONCE = 200_000;
 const PROGRESS_EVERY = 5_000;
 
 type FoundBad = Readonly<{ seq: Seq; reason: string }>;
-/** One stream as it was read: what is wrong with it, and what stands after the last entry that a seal covers. */
-type Walked = Readonly<{ stream: StreamId; found: FoundBad[]; chain: EntryChain; tail: UnsealedEntry[] }>;
+/** One stream as it was read: what is wrong with it, what seals name beyond its end, and what stands after the last entry that a seal covers. */
+type Walked = Readonly<{ stream: StreamId; found: FoundBad[]; missing: readonly FoundBad[]; tail: readonly UnsealedEntry[] }>;
 type UnsealedEntry = Readonly<{ seq: Seq; hash: string; always: boolean }>;
 /** What reading the streams has counted. */
 type Walk = { entries: number; erased: number; stillThere: number };
 
-export function verify({ records, root, ports, head, progress, torn }: Verify): Verification {
+export function verify({ records, root, ports, head, progress, torn, marksAtOnce = MARKS_AT_ONCE }: Verify): Verification {
   const partial = torn !== null;
   const keys = createKeyBook(records, root, ports, torn);
-  const seals = new SealBook({ records, keys, ports, head, most: MAX_VERIFY_PROBLEMS });
+  const seals = new SealBook({ records, keys, ports, head, most: MAX_VERIFY_PROBLEMS, marksAtOnce });
   seals.read(); // before the entries, so that whatever these seals name is there by then
   const blobs = createBlobCheck(records, ports.hash, partial);
   const policies = policyProof(records, ports.hash, partial);
   const present = new Set(records.streams());
   const walk: Walk = { entries: 0, erased: 0, stillThere: 0 };
   const walkStream = streamWalker({ records, ports, progress, seals, blobs, policies, walk });
-  const walked = [...new Set([...present, ...seals.streams()])].sort().map(walkStream);
+  const walked: Walked[] = [];
+  for (const part of seals.inParts([...new Set([...present, ...seals.streams()])].sort()))
+    for (const stream of part) {
+      const one = walkStream(stream);
+      if (stream === KEYS || one.found.length + one.missing.length + one.tail.length > 0) walked.push(one);
+    }
   progress(walk.entries);
   if (walked.some(({ tail }) => tail.length > 0) || seals.isBehind()) seals.readOn();
 
   const entryProblems: VerifyProblem[] = [];
   const badKeys = partial ? [] : keys.ring().bad;
   let unsealed = 0;
-  for (const { stream, found, chain, tail } of walked) {
+  for (const { stream, found, missing, tail } of walked) {
     if (stream === KEYS) found.push(...badKeys);
-    const left = chain.broken() ? [] : tail.slice(seals.coveredLater(stream, tail));
+    const left = tail.slice(seals.coveredLater(stream, tail));
     unsealed += left.length;
     if (!partial) {
       const bare = seals.isBroken ? [] : left;
@@ -100,7 +108,7 @@ export function verify({ records, root, ports, head, progress, torn }: Verify): 
           .filter((e) => e.always)
           .map(({ seq: at }) => ({ seq: at, reason: "no seal covers it, and such an entry is sealed as it is written" })),
       );
-      if (!chain.broken()) found.push(...seals.missing(stream, chain.count()));
+      found.push(...missing);
     }
     found.sort((a, b) => a.seq - b.seq);
     for (const f of found) if (entryProblems.length < MAX_VERIFY_PROBLEMS) entryProblems.push({ kind: "entry", stream, ...f });
@@ -163,7 +171,10 @@ function streamWalker({ records, ports, progress, seals, blobs, policies, walk }
       if (why !== null) found.push({ seq: at, reason: why });
       if (at > covered) tail.push({ seq: at, hash: e.entryHash, always: isAlwaysSealed(stream, e.kind) });
     }
-    return { stream, found, chain, tail };
+    // of a stream whose entries cannot be told apart any more, nothing is said of its end
+    return chain.broken()
+      ? { stream, found, missing: [], tail: [] }
+      : { stream, found, missing: seals.missing(stream, chain.count()), tail };
   };
 }
 

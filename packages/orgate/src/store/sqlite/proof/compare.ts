@@ -139,18 +139,22 @@ function rowsIn(db: DatabaseSync): Found {
   return { rows, externals, ends, listedUpTo };
 }
 
+/** Where a writer's seals name one stream: places in order, and the seal of each. Plain numbers, since there are many. */
+type StreamMarks = Readonly<{ seqs: number[]; numbers: number[] }>;
+
 /** Appends whose row names another seal than the first of its writer that covers it. */
 export function findMisattributed(db: DatabaseSync, records: Records): readonly string[] {
-  const marks = new Map<string, { readonly seq: number; readonly number: number }[]>();
+  const marks = new Map<string, StreamMarks>();
   const next = new Map<string, number>();
   for (const writer of records.writers())
     for (const { number, wrote } of records.seals(writer)) {
       next.set(writer, number + 1);
       for (const { stream, seq } of parseMarks(wrote) ?? []) {
         const key = `${writer} ${stream}`;
-        const list = marks.get(key);
-        if (list === undefined) marks.set(key, [{ seq, number }]);
-        else list.push({ seq, number });
+        const own = marks.get(key) ?? { seqs: [], numbers: [] };
+        if (own.seqs.length === 0) marks.set(key, own);
+        own.seqs.push(seq);
+        own.numbers.push(number);
       }
     }
   const rows = db.prepare(
@@ -158,10 +162,20 @@ export function findMisattributed(db: DatabaseSync, records: Records): readonly 
   );
   const wrong: string[] = [];
   for (const { id, last, writer, seal, stream } of rows.iterate()) {
-    const list = marks.get(`${String(writer)} ${String(stream)}`) ?? [];
-    // a writer's seals name a stream in order; of several in one seal, the nearest counts all the same
-    const covering = list.find((mark) => mark.seq >= Number(last))?.number ?? next.get(String(writer)) ?? 1;
+    const own = marks.get(`${String(writer)} ${String(stream)}`);
+    const covering = own?.numbers[firstAtLeast(own.seqs, Number(last))] ?? next.get(String(writer)) ?? 1;
     if (covering !== Number(seal)) wrong.push(`row ${String(id)} of table appends`);
   }
   return wrong;
+}
+
+/** The index of the first that is not below; the length where all are. A writer's seals name a stream in order. */
+function firstAtLeast(sorted: readonly number[], least: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
