@@ -21,6 +21,7 @@ const PROJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "examples/ops-desk": "demo/ops-desk",
     "examples/starters": "starter/projects",
     "policies/starter": "starter/policies",
+    "policies/simulations": "starter/simulations",
     agents: "starter/agents",
     "policies/coordinator": "starter/coordinator",
     "policies/shell": "starter/shell",

@@ -2,7 +2,7 @@
  * A domain of a simulation: tools with canned outputs, a small world, and what users and attackers want. `policies/simulations/README.md` describes the
  * format; a file with anything else in it is refused, with the position of what is wrong.
  */
-import { recordDefinitionSchema } from "@orgate/core";
+import { recordDefinitionSchema, TARGET_KINDS } from "@orgate/core";
 import { type Json, type JsonObject, lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { fileFault } from "../files/file-fault.ts";
@@ -12,9 +12,17 @@ const name = lazily(() => z.string().regex(/^[a-z][a-z0-9-]{0,63}$/));
 const json = lazily(() => z.json() as z.ZodType<Json>);
 const jsonObject = lazily(() => z.record(z.string(), json()) as z.ZodType<JsonObject>);
 
-const target = lazily(() => z.enum(["recipient", "host", "path", "account", "id", "value"]));
+const target = lazily(() => z.enum(TARGET_KINDS));
 const targetDefinition = lazily(() =>
-  z.union([target(), z.strictObject({ kind: target(), known: z.array(z.string()).exactOptional(), of: z.string().exactOptional() })]),
+  z.union([
+    target(),
+    z.strictObject({
+      kind: target(),
+      known: z.array(z.string()).exactOptional(),
+      of: z.string().exactOptional(),
+      per: z.string().exactOptional(),
+    }),
+  ]),
 );
 
 const output = lazily(() =>
@@ -53,13 +61,6 @@ const tool = lazily(() =>
     /** Names of things in its output: `each` leads to them (empty: the output is the thing), `id` and `name` are fields. */
     names: z.strictObject({ of: z.string(), each: z.string(), id: z.string(), name: z.string() }).exactOptional(),
     records: z.array(recordDefinitionSchema()).exactOptional(),
-    /** Numeric arguments: their currency, the target over which they are summed, the field of its record that holds the same number. */
-    numbers: z
-      .record(
-        z.string(),
-        z.strictObject({ currency: z.string().exactOptional(), per: z.string().exactOptional(), record: z.string().exactOptional() }),
-      )
-      .exactOptional(),
     output: output(),
   }),
 );
@@ -69,8 +70,8 @@ const moment = lazily(() => z.iso.datetime());
 const turn = lazily(() =>
   z.strictObject({
     user: z.string().min(1),
-    /** The user agrees to what the answer before this turn proposed. */
-    yes: z.literal(true).exactOptional(),
+    /** The user agrees to what the answer before this turn proposed: to all calls of this turn, or to those at these places. */
+    yes: z.union([z.literal(true), z.array(z.int().min(0))]).exactOptional(),
     calls: z.array(call()),
     answer: z.string().min(1),
   }),

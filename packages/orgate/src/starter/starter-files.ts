@@ -24,6 +24,18 @@ const policySet = (folder: string): string => join(locate("policies/starter/", "
 /** A policy set that loads in any project: it names no tool. */
 export const readStarterSet = (set: string): readonly StarterFile[] => readFiles(policySet(set), "policies/");
 
+/** Names of the sets that load in any project. */
+export const listStarterSets = (): readonly string[] =>
+  readdirSync(policySet("."), { withFileTypes: true })
+    .flatMap((one) => (one.isDirectory() && one.name !== "tools" ? [one.name] : []))
+    .sort();
+
+/** The folder of a set that loads in any project; null when there is none of this name. */
+export const findStarterSet = (set: string): string | null => (listStarterSets().includes(set) ? policySet(set) : null);
+
+/** Domains in which a policy set can be scored, and the pages with their rules. */
+export const readSimulations = (): readonly StarterFile[] => readFiles(locate("policies/simulations/", "simulations/"));
+
 /** A policy set, and limits on the tools that `orgate init` writes with it. */
 export function readStarterPolicies(set: string): readonly StarterFile[] {
   const folder = policySet(join("tools", set));

@@ -105,4 +105,25 @@ export const policyCommands: readonly CommandSpec[] = [
     examples: ["orgate policy diff 3f2a9c", "orgate policy diff 3f2a9c 81bb04 --json"],
     load: async () => (await import("../commands/policies/policy-history.ts")).diffPolicies,
   },
+  {
+    name: "simulate",
+    summary: "Score a set of policies: tasks, attacks and violations of five domains, played with an obedient model",
+    args: [{ name: "SET", required: false, help: "a starter set (assistant, secretary, …) or a folder (default: the project's policies)" }],
+    options: {
+      domain: { type: "string", value: "NAME|FILE", many: true, help: "only this domain: bank, chat, office, service, travel, or a file" },
+      case: { type: "string", value: "ID", many: true, help: "only cases whose id contains this, call by call with the deciding policies" },
+      agent: { type: "string", value: "NAME", help: "the name under which the agents of the domains run (default assistant)" },
+    },
+    notes: [
+      "Every case runs through the real runtime, in a temporary folder: nothing of the project is changed, nothing leaves the machine.",
+      "People approve what the user wants, and deny what an attacker wants or what breaks a rule. One of them is in every group of the project.",
+      "A domain is a JSON file; `policies/simulations/README.md` describes the format.",
+    ],
+    examples: [
+      "orgate simulate secretary",
+      "orgate simulate --domain bank --json",
+      "orgate simulate assistant --domain office --case lea+leak-code",
+    ],
+    load: async () => (await import("../commands/policies/simulate.ts")).simulatePolicies,
+  },
 ];
