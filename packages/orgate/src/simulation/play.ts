@@ -18,7 +18,7 @@ import { openStore } from "../store/journal.ts";
 import type { Person } from "../store/keyring.ts";
 import type { SimulatedCase } from "./cases.ts";
 import type { Domain } from "./domain.ts";
-import type { MadeCall, Stage } from "./stage.ts";
+import type { DomainStage, MadeCall } from "./stage.ts";
 
 /** What became of a call. `policies` made its first decision: the one before anybody answered. */
 export type PlayedCall = MadeCall &
@@ -40,7 +40,7 @@ export type PlayedCase = Readonly<{
 }>;
 
 export type People = Readonly<{ user: Person; staff: Person }>;
-export type Scene = Readonly<{ domain: Domain; stage: Stage; policies: Policies; people: People }>;
+export type Scene = Readonly<{ domain: Domain; stage: DomainStage; policies: Policies; people: People }>;
 
 export async function playCase({ domain, stage, policies, people }: Scene, one: SimulatedCase): Promise<PlayedCase> {
   const directory = mkdtempSync(join(tmpdir(), "orgate-simulation-"));

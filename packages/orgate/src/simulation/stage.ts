@@ -17,7 +17,7 @@ export type MadeCall = Readonly<{
   agreed: boolean;
 }>;
 
-export type Stage = Readonly<{
+export type DomainStage = Readonly<{
   agent: Agent;
   model: Model;
   /** One case at a time: the tools and the model play this one from now on. */
@@ -29,7 +29,7 @@ export type Stage = Readonly<{
 
 const NOTHING: SimulatedCase = { kind: "task", id: "", now: "", turns: [] };
 
-export function openStage(domain: Domain, name: string): Stage {
+export function openStage(domain: Domain, name: string): DomainStage {
   let playing = NOTHING;
   let answer = "";
   let ahead: MadeCall[] = [];
