@@ -33,7 +33,9 @@ export type {
 export { type LoadedSet, loadPolicies, type PolicyFile, type PolicyProblem } from "./policies/load.ts";
 export type { LoadedPolicy } from "./policies/loaded-policy.ts";
 export { readRule } from "./policies/policy-text.ts";
+export { isUnder } from "./policies/reach.ts";
 export { restoreFacts } from "./policies/read-back.ts";
+export { collectReads } from "./policies/slice.ts";
 export { readUserAct, USER_ACTIONS } from "./policies/user-acts.ts";
 export { buildVocabulary, type PolicyWorld, type Vocabulary } from "./policies/vocabulary.ts";
 export type { Gate } from "./port.ts";

@@ -138,6 +138,15 @@ export const toolsCommands: readonly CommandSpec[] = [
     load: async () => (await import("../commands/agents/tools.ts")).runTool,
   },
   {
+    name: "tools suggest",
+    summary: "Propose what a tool should declare: effects, targets, outgoing text, labels, records",
+    args: [{ name: "TOOL", required: false, help: "the name of a tool; needed without --all" }],
+    options: { all: { type: "boolean", help: "every tool of the project's agents" } },
+    notes: ["It goes by names, descriptions and schemas alone, and says how sure it is. It writes nothing: paste what is right."],
+    examples: ["orgate tools suggest send_mail", "orgate tools suggest --all --json"],
+    load: async () => (await import("../commands/agents/tools-suggest.ts")).suggestTools,
+  },
+  {
     name: "tools init",
     summary: "Write a manifest to start from",
     args: [{ name: "NAME", required: true, help: "of the tool; the file is tools/NAME.clad.toml" }],

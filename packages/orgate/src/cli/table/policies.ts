@@ -5,10 +5,13 @@ import { AS, REQUEST } from "./options.ts";
 export const policyCommands: readonly CommandSpec[] = [
   {
     name: "policy check",
-    summary: "Check the policies: problems with file and line, warnings, decision tables",
+    summary: "Check the policies: problems with file and line, warnings, decision tables, advice about declarations of tools",
     args: [],
     options: {},
-    notes: ["Exits 0 only when the set would be in force."],
+    notes: [
+      "Exits 0 only when the set would be in force.",
+      "Advice names what policies decide by and tools do not declare, and what tools declare and no policy reads. Nothing fails by it.",
+    ],
     examples: ["orgate policy check", "orgate policy check --json"],
     load: async () => (await import("../commands/policies/policy.ts")).checkFolder,
   },

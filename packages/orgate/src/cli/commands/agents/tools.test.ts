@@ -65,6 +65,19 @@ describe("tools", () => {
     });
   });
 
+  test("T-26 suggest proposes declarations with reasons and doubts, and writes nothing", async () => {
+    const [say] = (await desk.json("tools", "suggest", "say")) as { tool: string; declaration: object; remarks: { sure: string }[] }[];
+    expect(say).toMatchObject({
+      tool: "say",
+      declaration: { effects: ["execute"], labels: ["untrusted"] },
+      declared: { effects: ["execute"] },
+    });
+    expect(say?.remarks.every(({ sure }) => sure === "guess")).toBe(true);
+    const { stdout } = await desk.orgate("tools", "suggest", "--all");
+    expect(stdout).toMatch(/\nsay\n {2}effects: \["execute"\],\n {4}\/\/ execute: guess, /);
+    expectRefusal(await desk.orgate("tools", "suggest", "say", "--all"), 2, "name one tool, or say --all");
+  });
+
   test("T-26 test prints the argv and runs nothing", async () => {
     const tried = await desk.orgate("tools", "test", "say", "--arg", "text=a 'b' $(c)", "--arg", "times=2");
     expect(JSON.parse(tried.stdout)).toEqual(["echo", "-n", "a 'b' $(c)", "2"]);

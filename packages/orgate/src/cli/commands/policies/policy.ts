@@ -5,6 +5,7 @@ import type { Screen } from "@orgate/shell/terminal";
 import { type Cell, count, EXIT, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
 import type { Env } from "../../../node/env.ts";
+import { adviseDeclarations } from "../../../policies/declaration-advice.ts";
 import { type PolicyProblem, policyFolderPath } from "../../../policies/policies.ts";
 import { findPolicySurface } from "../../../policies/policy-cases.ts";
 import { loadOrThrow, type PolicyOptions, tryLoadFolder } from "../../../policies/policy-load.ts";
@@ -33,10 +34,11 @@ export const checkFolder: RunCommand = async (given, screen) => {
   const loading = tryLoadFolder(await loadPolicyOptions(config, given.env));
   const { problems, warnings, cases, untyped } = loading.report;
   const failed = cases.filter((c) => !c.passed);
+  const advice = loading.kind === "loaded" ? adviseDeclarations(loading.loaded.policies, loading.loaded.cast.tools) : [];
   if (given.json) {
     const digest = loading.kind === "loaded" ? loading.loaded.digest : null;
     const policies = loading.kind === "loaded" ? loading.loaded.policies.length : null;
-    screen.line(JSON.stringify({ ok: loading.kind === "loaded", digest, policies, problems, warnings, untyped, cases }));
+    screen.line(JSON.stringify({ ok: loading.kind === "loaded", digest, policies, problems, warnings, untyped, cases, advice }));
   } else {
     for (const problem of problems) printProblem(screen, "bad", problem);
     for (const warning of warnings) printProblem(screen, "warn", warning);
@@ -44,6 +46,7 @@ export const checkFolder: RunCommand = async (given, screen) => {
       screen.line(
         `${screen.paint("dim", "note:")} no policy can read ${visible(`${path} of ${tool}`)}, only ask whether it is given: ${visible(why)}`,
       );
+    for (const { detail, hint } of advice) screen.line(`${screen.paint("dim", "advice:")} ${visible(detail)}; ${visible(hint)}`);
     if (loading.kind === "loaded")
       screen.line(
         `${screen.paint("good", "ok")} ${count(loading.loaded.policies.length, "policy", "policies")}, ${count(cases.length, "case")} as expected, digest ${loading.loaded.digest.slice(0, 12)}`,
