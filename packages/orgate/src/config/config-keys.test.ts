@@ -19,6 +19,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   "journal.directory": [{ journal: { directory: "j" } }, "journal.directory", "/p/j"],
   "journal.power_cut": [{ journal: { power_cut: "lose-last-result" } }, "journal.powerCut", "lose-last-result"],
   "journal.sealing": [{ journal: { sealing: "each" } }, "journal.sealing", "each"],
+  "retention.archive": [{ retention: { archive: "kept" } }, "retention.archive", "/p/kept"],
+  "retention.closed": [{ retention: { closed: "90d" } }, "retention.closedMs", 7_776_000_000],
+  "retention.idle": [{ retention: { idle: "2d" } }, "retention.idleMs", 172_800_000],
   "skills.home": [{ skills: { home: true } }, "skillsHome", expect.stringContaining("skills")],
   "knowledge.embedding": [
     { knowledge: { embedding: "openai/text-embedding-3-small" } },

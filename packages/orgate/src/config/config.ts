@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import {
+  durationWords,
   type Limits,
   lazily,
   lowerFirst,
@@ -28,6 +29,15 @@ const price = lazily(() =>
   z.strictObject({ input: amount(), output: amount(), cachedInput: amount().exactOptional(), cacheWrite: amount().exactOptional() }),
 );
 
+/** Counters go back one day and are counted from the entries, so these stay at least that long. */
+export const MIN_RETENTION_MS = 86_400_000;
+const age = lazily(() =>
+  z
+    .string()
+    .refine((text) => (durationWords(text) ?? 0) >= MIN_RETENTION_MS, "must be a time of at least 1d, such as 90d")
+    .transform((text) => durationWords(text) ?? MIN_RETENTION_MS),
+);
+
 /** Schema of `orgate.toml`. */
 const projectSchema = lazily(() =>
   z.strictObject({
@@ -48,6 +58,9 @@ const projectSchema = lazily(() =>
         power_cut: z.enum(POWER_CUTS).default("lose-nothing"),
         sealing: z.enum(SEAL_MODES).default("interval"),
       })
+      .prefault({}),
+    retention: z
+      .strictObject({ archive: z.string().min(1).exactOptional(), closed: age().exactOptional(), idle: age().exactOptional() })
       .prefault({}),
     skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
     groups: z.strictObject({ agents: groups(), users: groups() }).prefault({}),
@@ -113,6 +126,8 @@ export type Config = Readonly<{
   coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
   /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
   journal: Readonly<{ directory: string; powerCut: PowerCut; sealing: SealMode }>;
+  /** When sessions are archived, and where to (absolute); null: never, nowhere. */
+  retention: Readonly<{ archive: string | null; closedMs: number | null; idleMs: number | null }>;
   /** Where `orgate up` listens, the names under which it is reached beside its address, the proxies in front of it, and how many sessions it drives at once. */
   /** `chatKeysInUrl`: whether `/ws/chat` takes an API key at `?token=`. */
   server: Readonly<{
@@ -144,8 +159,22 @@ export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "
 export function toConfig(value: unknown, root: string, file: string): ReadConfig {
   const read = projectSchema().safeParse(value);
   if (!read.success) return { kind: "invalid", issue: issueOf(read.error) };
-  const { project, journal, server, knowledge, skills, groups, models, ports, prices, coordinator, notify, schedules, webhooks } =
-    read.data;
+  const {
+    project,
+    journal,
+    retention,
+    server,
+    knowledge,
+    skills,
+    groups,
+    models,
+    ports,
+    prices,
+    coordinator,
+    notify,
+    schedules,
+    webhooks,
+  } = read.data;
   return {
     kind: "config",
     config: Object.freeze({
@@ -164,6 +193,11 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       knowledge: Object.freeze({ embedding: knowledge.embedding ?? null }),
       coordinator,
       journal: Object.freeze({ directory: resolve(root, journal.directory), powerCut: journal.power_cut, sealing: journal.sealing }),
+      retention: Object.freeze({
+        archive: retention.archive === undefined ? null : resolve(root, retention.archive),
+        closedMs: retention.closed ?? null,
+        idleMs: retention.idle ?? null,
+      }),
       server: Object.freeze({
         host: server.host,
         port: server.port,

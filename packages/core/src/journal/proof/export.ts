@@ -5,7 +5,7 @@
  * A session's export proves that each entry was written in its place; that nothing came after the last one, only the whole journal can.
  */
 import { ERASURES, type StreamId, type WriterId } from "../../vocab/index.ts";
-import { FORMAT, type Mark, parseMarks, type StoredEntry, type StoredSeal } from "../codec.ts";
+import { FORMAT, parseMarks, type StoredEntry, type StoredSeal } from "../codec.ts";
 import type { Records } from "../port.ts";
 import { type ProofPorts, readKeys } from "./checks.ts";
 import {
@@ -50,56 +50,69 @@ export function* exportJournal(live: Records, checks: KeyChecks): Generator<stri
  * One session, and of everything else only what proves it: its seals, their keys, the erasures in it, and the policies it ran under.
  * J-27 the texts of every set that the session names come along, and are proved offline like its own entries.
  */
-export function* exportSession(live: Records, session: StreamId, ports: ProofPorts): Generator<string> {
-  const records = asOfNow(live, [session, ERASURES]);
-  const erasures = [...records.entries(ERASURES)].filter((e) => erases(e, session));
-  const own = [...records.entries(session)];
-  const sets = new Set(own.flatMap((e) => findPolicySet(e) ?? []));
-  const loose = [...erasures, ...policyEntries(records, sets)];
+export const exportSession = (live: Records, session: StreamId, ports: ProofPorts): Generator<string> =>
+  sessionExports(live, [session], ports)(session);
+
+/** Exports of several sessions as of now. What they share (all seals, all erasures) is read once, so each costs what it holds itself. */
+export function sessionExports(live: Records, sessions: readonly StreamId[], ports: ProofPorts): (session: StreamId) => Generator<string> {
+  const records = asOfNow(live, [...sessions, ERASURES]);
+  const erasures = Map.groupBy(records.entries(ERASURES), erasedStream);
   const all = [...records.writers()].sort().flatMap((w) => [...records.seals(w)]);
-  const proofs = linkedProofs(records, all, loose);
-  const used = new Set([...proofs.values()].map(({ writer, number }) => `${writer}@${number}`));
-  const seals = all.filter((s) => used.has(`${s.writer}@${s.number}`) || namesStream(s, session));
-  yield header(
-    { what: "session", stream: session, head: null, keys: [...keyEntries(records, listUsedKeys(seals))] },
-    readKeys(records, ports),
-  );
-  for (const s of seals) yield sealLine(s);
-  const blobs = createBlobCounter();
-  for (const e of [...loose, ...own]) {
-    blobs.meet(e);
-    yield entryLine(e, proofs.get(e) ?? null);
-  }
-  yield* blobs.lines(records);
-  yield exportLine({ kind: "end", seals: seals.length, entries: loose.length + own.length, blobs: blobs.count() });
+  const naming = sealsByStream(all);
+  const ring = readKeys(records, ports);
+  return function* (session) {
+    const own = [...records.entries(session)];
+    const sets = new Set(own.flatMap((e) => findPolicySet(e) ?? []));
+    const loose = [...(erasures.get(session) ?? []), ...policyEntries(records, sets)];
+    const proofs = linkedProofs(records, naming, loose);
+    const used = new Set([...(naming.get(session) ?? []).map(([, seal]) => seal), ...[...proofs.values()].map(({ seal }) => seal)]);
+    const seals = [...used].sort((a, b) => (a.writer === b.writer ? a.number - b.number : a.writer < b.writer ? -1 : 1));
+    yield header({ what: "session", stream: session, head: null, keys: [...keyEntries(records, listUsedKeys(seals))] }, ring);
+    for (const s of seals) yield sealLine(s);
+    const blobs = createBlobCounter();
+    for (const e of [...loose, ...own]) {
+      blobs.meet(e);
+      yield entryLine(e, proofs.get(e)?.proof ?? null);
+    }
+    yield* blobs.lines(records);
+    yield exportLine({ kind: "end", seals: seals.length, entries: loose.length + own.length, blobs: blobs.count() });
+  };
 }
 
-const namesStream = (s: StoredSeal, stream: StreamId): boolean => (parseMarks(s.wrote) ?? []).some((m) => m.stream === stream);
+/** By stream: the places that seals name, and which seal. */
+type SealsByStream = ReadonlyMap<StreamId, readonly (readonly [place: number, seal: StoredSeal])[]>;
+
+function sealsByStream(seals: readonly StoredSeal[]): SealsByStream {
+  const found = new Map<StreamId, (readonly [number, StoredSeal])[]>();
+  for (const s of seals)
+    for (const { stream, seq } of parseMarks(s.wrote) ?? []) {
+      const named = found.get(stream);
+      if (named === undefined) found.set(stream, [[seq, s]]);
+      else named.push([seq, s]);
+    }
+  return found;
+}
 
 /** For each of these entries: the nearest one at or after it that a seal names, and the headers in between. None where no seal covers it. */
 function linkedProofs(
   records: Records,
-  seals: readonly StoredSeal[],
+  naming: SealsByStream,
   loose: readonly StoredEntry[],
-): ReadonlyMap<StoredEntry, LinkedProof> {
-  const proofs = new Map<StoredEntry, LinkedProof>();
+): ReadonlyMap<StoredEntry, Readonly<{ seal: StoredSeal; proof: LinkedProof }>> {
+  const proofs = new Map<StoredEntry, Readonly<{ seal: StoredSeal; proof: LinkedProof }>>();
   for (const [stream, wanted] of Map.groupBy(loose, (e) => e.stream)) {
-    const named = new Map<number, Pick<StoredSeal, "writer" | "number">>();
-    for (const s of seals) for (const m of marksOf(s, stream)) named.set(m.seq, s);
+    const named = new Map(naming.get(stream));
     const entries = [...records.entries(stream)];
     for (const e of wanted) {
       const end = entries.findIndex(({ seq }) => seq >= e.seq && named.has(seq));
       const seal = named.get(entries[end]?.seq ?? 0);
       if (seal === undefined) continue;
       const links = entries.slice(e.seq, end + 1).map(({ at, kind, payloadHash }) => ({ at, event: kind, payloadHash }));
-      proofs.set(e, { writer: seal.writer, number: seal.number, links });
+      proofs.set(e, { seal, proof: { writer: seal.writer, number: seal.number, links } });
     }
   }
   return proofs;
 }
-
-const marksOf = (s: StoredSeal, stream: StreamId): readonly Mark[] =>
-  s.wrote.includes(`${stream}#`) ? (parseMarks(s.wrote) ?? []).filter((m) => m.stream === stream) : [];
 
 /**
  * The journal as it is now, however it grows while it is written out: the entries that are there, then the seals, then whatever else
@@ -158,7 +171,8 @@ function header({ what, stream, head, keys }: Exported, ring: Keyring): string {
   return exportLine({ kind: "header", format: FORMAT, what, stream, root, head, keys });
 }
 
-function erases(e: StoredEntry, stream: StreamId): boolean {
+/** The stream whose content an entry of `erasures` erases; null for any other. */
+function erasedStream(e: StoredEntry): StreamId | null {
   const event = e.payload === null ? null : systemEvent(e.kind, e.payload);
-  return event?.kind === "content.erased" && event.stream === stream;
+  return event?.kind === "content.erased" ? event.stream : null;
 }

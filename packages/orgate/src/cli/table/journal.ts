@@ -77,6 +77,31 @@ export const journalCommands: readonly CommandSpec[] = [
     load: async () => (await import("../commands/sessions/journal-erase.ts")).erase,
   },
   {
+    name: "journal archive",
+    summary: "Archive old sessions as files that prove themselves, then drop their content from the journal",
+    args: [],
+    options: {
+      session: { type: "string", value: "ID", many: true, help: "this session, whatever its age; may be given again" },
+      closed: {
+        type: "string",
+        value: "TIME",
+        help: "sessions closed for that long, such as 90d (default: retention.closed of orgate.toml)",
+      },
+      idle: { type: "string", value: "TIME", help: "sessions without a new turn for that long (default: retention.idle of orgate.toml)" },
+      out: { type: "string", value: "DIR", help: "where the files go (default: retention.archive of orgate.toml)" },
+      reason: { type: "string", value: "TEXT", help: "why; the journal keeps it" },
+      "dry-run": { type: "boolean", help: "list the sessions, and change nothing" },
+      as: AS,
+    },
+    notes: [
+      "Content is dropped only after its file was read back and verified. The journal keeps headers, hashes and seals, and still verifies.",
+      "Sessions that run, wait for somebody, have an unresolved unknown outcome or have taught trusted values are kept, and listed.",
+      "Exits 1 when a file did not verify, or a reader keeps old pages.",
+    ],
+    examples: ["orgate journal archive --closed 90d --out archive --dry-run", "orgate journal verify archive/s_0mh3k2.jsonl"],
+    load: async () => (await import("../commands/sessions/journal-archive.ts")).archive,
+  },
+  {
     name: "journal rotate-key",
     summary: "Rotate the project's root key: old and new sign the change",
     args: [],

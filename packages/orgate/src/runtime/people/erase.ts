@@ -18,13 +18,18 @@ export async function eraseEntries(place: OpenProjectStore, { session, anyway = 
   const hold = await journal.take(session); // refused while its holder lives; nobody takes it meanwhile
   try {
     mayBeErased(await journal.session(session), anyway);
-    await appendAtEnd(journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
-    const erased = await place.store.erase(session, of.first, of.last);
-    const isGone = eraseAnswers(dirname(place.keys.dir), session);
-    return { ...erased, truncated: erased.truncated && isGone };
+    return await eraseHeld(place, { session, ...of });
   } finally {
     await journal.release(hold);
   }
+}
+
+/** The caller holds the session. */
+export async function eraseHeld(place: OpenProjectStore, { session, ...of }: Omit<Erasure, "anyway">): Promise<Erased> {
+  await appendAtEnd(place.store.journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
+  const erased = await place.store.erase(session, of.first, of.last);
+  const isGone = eraseAnswers(dirname(place.keys.dir), session);
+  return { ...erased, truncated: erased.truncated && isGone };
 }
 
 /**

@@ -1,9 +1,9 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { FaultError, isSessionStream, type StreamId, streamId } from "@orgate/core";
 import { decodePayload, headText, isStreamName, type Records, type StoredEntry } from "@orgate/core/journal";
 import { exportJournal, exportSession } from "@orgate/core/proof";
 import { count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
+import { writeExportFile } from "../../../store/export-file.ts";
 import { PROOF_PORTS, type ReadOnlyStore } from "../../../store/open-read-only.ts";
 import { withSnapshot } from "../../../store/store.ts";
 import {
@@ -99,37 +99,11 @@ export const exportTo: RunCommand = (given, screen) =>
       }
       return EXIT.success;
     }
-    const written = writeWhole(out, given.cwd, lines);
+    const { lines: written } = writeExportFile(resolve(given.cwd, out), lines);
     if (given.json) screen.line(JSON.stringify({ file: out, lines: written, session, head: headText(await look.head()) }));
     else screen.line(`${count(written, "line")} written to ${visible(out)}`);
     return EXIT.success;
   });
-
-/** Whole or not at all: a cut export would be taken for a torn one. */
-function writeWhole(file: string, cwd: string, lines: Iterable<string>): number {
-  const path = resolve(cwd, file);
-  const draft = `${path}.part`;
-  let written = 0;
-  try {
-    const fd = openSync(draft, "w", 0o600); // it holds all that was said
-    try {
-      for (const line of lines) {
-        writeSync(fd, line);
-        written += 1;
-      }
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(draft, path);
-    return written;
-  } catch (error) {
-    rmSync(draft, { force: true });
-    if (error instanceof FaultError || !(error instanceof Error && "code" in error)) throw error;
-    const detail = `cannot be written: ${error.message}`;
-    throw new FaultError({ kind: "file-bad", file, line: null, column: null, detail, hint: "name another file with --out" }, error);
-  }
-}
 
 export const rotateKey: RunCommand = async (given, screen) => {
   const config = openGivenProject(given);
