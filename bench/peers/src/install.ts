@@ -64,7 +64,9 @@ function link(name: string, folder: string): void {
 
 /** Into node_modules, like any other package: the same compiled files that `npm run release` packs. Again whenever a source has changed. */
 function compileOrgate(say: (line: string) => void): void {
-  const sources = ["core", "orgate"].flatMap((name) => [
+  // every package of ours: one that is missing here would be found in the repository, as sources
+  const names = readdirSync(join(ROOT, "packages")).filter((name) => name !== "console");
+  const sources = names.flatMap((name) => [
     join(ROOT, "packages", name, "package.json"),
     ...filesUnder(join(ROOT, "packages", name, "src")),
     ...filesUnder(join(ROOT, "packages", name, "bin")),
@@ -76,10 +78,8 @@ function compileOrgate(say: (line: string) => void): void {
   const out = mkdtempSync(join(tmpdir(), "orgate-bench-"));
   try {
     run(process.execPath, [join(ROOT, "scripts", "release.ts"), "--out", out], ROOT);
-    for (const [folder, name] of [
-      ["core", "@orgate/core"],
-      ["orgate", "orgate"],
-    ] as const) {
+    for (const folder of names) {
+      const name = folder === "orgate" ? folder : `@orgate/${folder}`;
       rmSync(join(MODULES, name), { recursive: true, force: true });
       cpSync(join(out, folder), join(MODULES, name), { recursive: true });
     }
