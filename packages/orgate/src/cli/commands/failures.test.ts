@@ -56,6 +56,11 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   "journal export": [ran("--session s_none", 1, NO_SESSION), ran("--out no/such/file", 1, "no/such/file: cannot be written"), gone("")],
   "journal evidence": [ran("SESSION/9.9", 2, "no call `9.9` has ended"), gone("s_none/1.0")],
   "journal erase": [ran("--session s_none --reason x", 1, NO_SESSION), ran("--session SESSION", 2, "--reason is missing")],
+  "journal archive": [
+    ran("--session s_none --out archive --reason x", 1, NO_SESSION),
+    ran("--session SESSION", 2, "--out"),
+    ran("--closed soon --out archive --reason x", 2, "soon"),
+  ],
   "journal rotate-key": [gone("")],
   "journal head": [gone("")],
   "keys create": [ran("Bad", 1, "this cannot name a person")],

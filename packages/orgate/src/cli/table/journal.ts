@@ -98,7 +98,10 @@ export const journalCommands: readonly CommandSpec[] = [
       "Sessions that run, wait for somebody, have an unresolved unknown outcome or have taught trusted values are kept, and listed.",
       "Exits 1 when a file did not verify, or a reader keeps old pages.",
     ],
-    examples: ["orgate journal archive --closed 90d --out archive --dry-run", "orgate journal verify archive/s_0mh3k2.jsonl"],
+    examples: [
+      "orgate journal archive --closed 90d --out archive --dry-run",
+      'orgate journal archive --session s_0mh3k2 --out archive --reason "case 4711 is over"',
+    ],
     load: async () => (await import("../commands/sessions/journal-archive.ts")).archive,
   },
   {
