@@ -154,18 +154,22 @@ test("S-15 what was said to an agent while it was halted begins when the halt is
   expect((await ended(at, session)).event).toMatchObject({ ending: "completed", output: "You said: hello" });
 });
 
-test("S-15 lifting a halt looks at what came during it and just before, not at what the journal held already", async () => {
+test("S-15 lifting a halt looks at what came during it and next to it, not at what the journal held already or holds since", async () => {
   const at = await place();
   const session = await opened(at, "one");
   const { journal } = at.runtime.place.store;
   const notes = { stream: streamId("notes:long"), hold: null, consumes: [], unlessHalted: [] };
-  for (let i = 0; i < 4; i += 1)
-    await journal.append({ ...notes, after: seq(i * 1_000), events: stamped(...Array.from({ length: 1_000 }, (_, n) => noteOf(n))) });
+  const grow = async (from: number): Promise<void> => {
+    for (let i = from; i < from + 4; i += 1)
+      await journal.append({ ...notes, after: seq(i * 1_000), events: stamped(...Array.from({ length: 1_000 }, (_, n) => noteOf(n))) });
+  };
+  await grow(0);
   await at.runtime.halt("agent:clerk", "too fast", at.ann);
   await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "hello" }, as: at.ann });
   await at.sessionDriver.settle();
   at.sessionDriver.stop();
   await at.runtime.resumeWork("agent:clerk", "looked", at.ann);
+  await grow(4);
   let read = 0;
   const tail: typeof journal.tail = async (after, most) => {
     const page = await journal.tail(after, most);
@@ -178,7 +182,7 @@ test("S-15 lifting a halt looks at what came during it and just before, not at w
   const lifting = watchLiftedHalts({ runtime, wake: resolve, failed: reject });
   expect(await promise).toBe(session);
   lifting.stop();
-  expect(read).toBeLessThan(600);
+  expect(read).toBeLessThan(1_600);
 });
 
 test("S-15 also where it was lifted while no server was there, and where a turn was ended by the halt before what was said to follow it", async () => {

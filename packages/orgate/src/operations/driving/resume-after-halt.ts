@@ -11,15 +11,15 @@ import { eachEntry } from "@orgate/core/journal";
 import type { Runtime } from "../../runtime/api.ts";
 import { findInterrupted } from "./unattended.ts";
 
-/** A halt of this scope, in force since that entry of its stream, that was lifted. */
-type Lift = Readonly<{ scope: string; since: Seq }>;
+/** A halt of this scope, in force since that entry of its stream, that was lifted by that one. */
+type Lift = Readonly<{ scope: string; since: Seq; until: Seq }>;
 export type Lifting = Readonly<{ stop(): void }>;
 
 const PAGE = 500;
 /** How far back a start looks, so that it does not wait for a long journal: older messages begin with the next message to their session. */
 const MOST_AT_START = 20_000;
-/** How many entries before the halt are looked at: what came in its last moment may not have been acted on. */
-const BEFORE_HALT = 500;
+/** How many entries before the halt and after its lift are looked at: what came in the last moment may not have been acted on. */
+const MARGIN = 500;
 
 /** Events that may happen in a session during a halt, and wait for its end. */
 const HELD_BACK: ReadonlySet<Entry["event"]["kind"]> = new Set(["input.queued", "approval.answered", "approval.expired"]);
@@ -41,7 +41,7 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
     if (e.kind !== "work.resumed") return [];
     const lifted = [...standing].filter(([scope]) => e.scope === "all" || e.scope === scope);
     for (const [scope] of lifted) standing.delete(scope);
-    return lifted.map(([scope, since]) => ({ scope, since }));
+    return lifted.map(([scope, since]) => ({ scope, since, until: at }));
   }
 
   async function look(): Promise<void> {
@@ -55,9 +55,10 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
     for (const lift of lifts.values()) await letGo(lift, least);
   }
 
-  async function letGo({ scope, since }: Lift, least: number): Promise<void> {
+  async function letGo({ scope, since, until }: Lift, least: number): Promise<void> {
     const halted = (await journal.positionOf(HALT, since)) ?? 0;
-    for (const session of await listHeldAfter(journal, Math.max(halted - BEFORE_HALT, least, 0))) {
+    const lifted = (await journal.positionOf(HALT, until)) ?? Number.POSITIVE_INFINITY;
+    for (const session of await listHeldBetween(journal, Math.max(halted - MARGIN, least, 0), lifted + MARGIN)) {
       try {
         if (await isHeldBack(session, scope)) wake(session);
       } catch (error) {
@@ -93,11 +94,14 @@ export function watchLiftedHalts({ runtime, wake, failed }: Ports): Lifting {
 
 type HaltJournal = Runtime["place"]["store"]["journal"];
 
-/** Sessions whose turn wants driving, and those in which, after a position, a message was queued, a halt ended a turn, a person answered, or a request expired. */
-async function listHeldAfter(journal: HaltJournal, position: number): Promise<ReadonlySet<SessionId>> {
+/**
+ * Sessions whose turn wants driving, and those in which, between two positions, a message was queued, a halt ended a turn, a person answered, or a request
+ * expired.
+ */
+async function listHeldBetween(journal: HaltJournal, from: number, to: number): Promise<ReadonlySet<SessionId>> {
   const found = new Set<SessionId>();
   for await (const { session } of findInterrupted(journal)) found.add(session);
-  for (let after = position; ; ) {
+  for (let after = from; after < to; ) {
     const page = await journal.tail(after, PAGE);
     for (const one of page) {
       if (one.kind !== "entry" || !isSessionStream(one.stream)) continue;
@@ -105,6 +109,7 @@ async function listHeldAfter(journal: HaltJournal, position: number): Promise<Re
       if (HELD_BACK.has(event.kind) || (event.kind === "turn.ended" && event.ending === "halted")) found.add(one.stream);
     }
     after = page.at(-1)?.position ?? after;
-    if (page.length < PAGE) return found;
+    if (page.length < PAGE) break;
   }
+  return found;
 }
