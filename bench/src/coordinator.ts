@@ -1,12 +1,12 @@
 /** A coordinator on a runtime, for one caller who may do everything: a policy that permits. */
-import { openRequestKeys, type Person, type Runtime } from "orgate";
+import type { Person, Runtime } from "orgate";
 import { type Access, openCoordinator } from "orgate/server";
 
-type Coordinating = Readonly<{ runtime: Runtime; directory: string; ann: Person }>;
+type Coordinating = Readonly<{ runtime: Runtime; ann: Person }>;
 type More = NonNullable<Parameters<typeof openCoordinator>[0]["more"]>;
 
 /** `more`: what else it serves, made with the access of its caller. */
-export function coordinate({ runtime, directory, ann }: Coordinating, more?: (access: Access) => More): ReturnType<typeof openCoordinator> {
+export function coordinate({ runtime, ann }: Coordinating, more?: (access: Access) => More): ReturnType<typeof openCoordinator> {
   const access: Access = {
     authenticate: async () => ({
       principal: { kind: "user", id: ann.name },
@@ -19,7 +19,6 @@ export function coordinate({ runtime, directory, ann }: Coordinating, more?: (ac
   return openCoordinator({
     runtime,
     access,
-    keys: openRequestKeys(directory),
     host: "127.0.0.1",
     port: 0,
     version: "0",

@@ -4,6 +4,8 @@
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { clusterLoop } from "./cluster/loop.ts";
+import { clusterWake } from "./cluster/wake.ts";
 import { growth } from "./growth/growth.ts";
 import type { Effort } from "./measure.ts";
 import { type Report, toText } from "./report.ts";
@@ -64,6 +66,14 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
   "symbi-start": () => symbiStart({ rounds: quick ? 2 : 7 }),
   schedules: () => manySchedules({ rounds: quick ? 1 : 3, schedules: quick ? 1_000 : 10_000 }),
   start: () => start({ rounds: quick ? 2 : 7 }),
+  "cluster-loop": () =>
+    clusterLoop(
+      quick
+        ? { rounds: 1, sessions: 10, iterations: 10, workers: [1, 2], steps: true }
+        : { rounds: 3, sessions: 50, iterations: 10, workers: [1, 2, 4], steps: true },
+    ),
+  "cluster-wake": () =>
+    clusterWake(quick ? { parked: 50, approvals: 20, held: 3, kills: 1 } : { parked: 10_000, approvals: 100, held: 10, kills: 2 }),
   shell: () => shell({ rounds: quick ? 2 : 7, keys: quick ? 50 : 300 }),
 };
 
@@ -71,9 +81,12 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   symbi: ["symbi", "symbi-start"],
   models: ["models", "model-streams"],
+  cluster: ["cluster-loop", "cluster-wake"],
   coordinator: ["fan-out", "chat", "reads"],
 };
-const chosen = only === undefined ? Object.keys(BENCHMARKS) : (GROUPS[only] ?? [only]);
+/** Those that need servers of `e2e/cluster` run when they are asked for. */
+const isAlone = (name: string): boolean => !name.startsWith("cluster");
+const chosen = only === undefined ? Object.keys(BENCHMARKS).filter(isAlone) : (GROUPS[only] ?? [only]);
 const unknown = chosen.find((name) => BENCHMARKS[name] === undefined);
 if (unknown !== undefined) {
   console.error(`there is no benchmark \`${unknown}\`: use one of ${Object.keys(BENCHMARKS).join(", ")}`);

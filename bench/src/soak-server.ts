@@ -28,7 +28,7 @@ const runtime = await createRuntime({
 });
 const ann = createPerson(join(folder, "home"), "ann", ed25519);
 await runtime.place.keyring.certifyPerson(ann.name, ann.key.publicKey);
-const at = await coordinate({ runtime, directory, ann }, (access) => (front, operations) => ({
+const at = await coordinate({ runtime, ann }, (access) => (front, operations) => ({
   talks: openSockets(front, operations, access, () => {}).talks,
 }));
 

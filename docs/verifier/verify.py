@@ -31,7 +31,7 @@ AUTHORITY = frozenset(("access", "erasures", "grants", "halt", "keys", "known", 
 SEALED_AT_ONCE = frozenset(
     """session.opened session.forked session.closed agent.changed hold.taken turn.started turn.ended turn.halted turn.cancel-asked
     approval.asked approval.answered approval.expired approval.consumed grant.used unknown.resolved unknown.reconcile-asked
-    act.late labels.removed known.learned child.opened child.ended input.steered input.queued context.cleared
+    act.late labels.removed known.learned known.recorded child.opened child.ended input.steered input.queued context.cleared
     context.compact-asked model.chosen dead-letter.dismissed intent.refused""".split()
 )
 

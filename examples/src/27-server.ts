@@ -1,6 +1,6 @@
 /** A server around your own runtime: the API, the probes and the sockets, with callers that your own code knows. */
 import { join } from "node:path";
-import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
+import { createPerson, createRuntime, defineAgent, ed25519, sha256, tableGate } from "orgate";
 import { type Access, openCoordinator, openSockets } from "orgate/server";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -36,7 +36,6 @@ const access: Access = {
 const server = await openCoordinator({
   runtime,
   access,
-  keys: openRequestKeys(directory),
   host: "127.0.0.1",
   port: 0,
   version: "1.0.0",

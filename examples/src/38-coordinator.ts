@@ -1,6 +1,6 @@
 /** A coordinator under another name, served by your own program: an agent with the coordinator's tools, which do only what the person who speaks may do. */
 import { join } from "node:path";
-import { createPerson, createRuntime, defineAgent, ed25519, openRequestKeys, sha256, tableGate } from "orgate";
+import { createPerson, createRuntime, defineAgent, ed25519, sha256, tableGate } from "orgate";
 import { type Access, type Caller, connectCoordinator, coordinatorTools, openCoordinator } from "orgate/server";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -44,7 +44,6 @@ const access: Access = {
 const server = await openCoordinator({
   runtime,
   access,
-  keys: openRequestKeys(directory),
   host: "127.0.0.1",
   port: 0,
   version: "1.0.0",

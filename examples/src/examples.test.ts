@@ -37,6 +37,7 @@ const LAST_LINES: Readonly<Record<string, RegExp>> = {
   "31-orchestrate.ts": /^(researcher|writer) was first\.$/,
   "32-testing-policies.ts": /^paid: ann \| allow world\/small \| deny {2}\| deny world\/no-notes$/,
   "33-folder-files.ts": /^\.\.\/package\.json was refused$/,
+  "42-records.ts": /^deny pay_back \{"amount":8000,"subject":"returned goods","to":"DE-1"\}$/,
   "41-project-model.ts": /^DINNER! completed$/,
   "40-skill-prompter.ts": /^Before you answer, call load_skill for: refunds\.$/,
   "39-formats.ts": /^error: agents\/host\.md:1:1: it has no heading with the agent's name$/,

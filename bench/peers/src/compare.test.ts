@@ -42,7 +42,7 @@ const row = (peer: string, more: Partial<CrashRow> = {}): CrashRow => ({
   ...more,
 });
 
-test("X-2 each figure in which a peer is below Orgate is listed, whatever it is; equal ones, floors and Orgate's own variants are not", () => {
+test("X-1 each figure in which a peer is below Orgate is listed, whatever it is; equal ones, floors and Orgate's own variants are not", () => {
   const wins = winsOf(
     resultsOf([
       sample("W2", OURS.W2, {}),
@@ -62,7 +62,7 @@ test("X-2 each figure in which a peer is below Orgate is listed, whatever it is;
   ]);
 });
 
-test("X-2 a win within the spread says so, and one in a crash counts too", () => {
+test("X-1 a win within the spread says so, and one in a crash counts too", () => {
   const rounds = [90, 100, 110].map((cpuUs, round) => sample("W1", OURS.W1, { cpuUs }, { round }));
   const near = [95, 99, 120].map((cpuUs, round) => sample("W1", "pi", { cpuUs }, { round }));
   expect(winsOf(resultsOf([...rounds, ...near]), []).find(({ metric }) => metric.startsWith("CPU"))?.clear).toBe(false);
@@ -70,7 +70,7 @@ test("X-2 a win within the spread says so, and one in a crash counts too", () =>
   expect(winsOf(resultsOf([]), crashes)).toMatchObject([{ where: "W5, tool", metric: "effects doubled", peer: "eve" }]);
 });
 
-test("X-2 the page lists them, says what failed and never calls an aim met that was not measured", () => {
+test("X-1 the page lists them, says what failed and never calls an aim met that was not measured", () => {
   const broken: Sample = { ...sample("W1", "mastra", {}), told: [], failure: "not the same work: 3 effects, not 10" };
   const results = resultsOf([sample("W1", OURS.W1, {}), sample("W1", "pi", { cpuUs: 25 }), sample("W1", "ai-sdk", { cpuUs: 25 }), broken]);
   const page = pageOf(results, [row("Orgate"), row("eve", { lost: true, note: "a | b" })]);
@@ -99,7 +99,7 @@ test("ratios are taken round by round, growth between sizes, and medians of even
   expect(spreadOf([])).toBeNull();
 });
 
-test("X-2 names in a plot do not cover each other", () => {
+test("X-1 names in a plot do not cover each other", () => {
   const places = spaced([100, 101, 102, 300], 18, 50, 310);
   const sorted = places.toSorted((a, b) => a - b);
   for (const [i, y] of sorted.entries()) if (i > 0) expect(y - (sorted[i - 1] ?? 0)).toBeGreaterThanOrEqual(18);

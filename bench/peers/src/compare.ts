@@ -1,6 +1,6 @@
 /**
  * What is said of Orgate against the others, computed from the results and from nothing else.
- * Rule: X-2.
+ * Rule: X-1.
  */
 import { OURS, VARIANTS } from "./catalogue.ts";
 import type { CrashRow } from "./crash-row.ts";

@@ -33,7 +33,7 @@ const FIRST_SCREEN = [
 export async function serve(directory: string): Promise<Served> {
   const runtime = await openLarge(directory);
   const ann = await annOf(runtime, join(directory, "people-of-bench"));
-  const at = await coordinate({ runtime, directory, ann });
+  const at = await coordinate({ runtime, ann });
   async function ask(path: string): Promise<Response> {
     const answer = await fetch(`http://127.0.0.1:${at.port}/api/v1${path}`);
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);

@@ -1,5 +1,5 @@
 /** What a decision costs: cold, from memory, a million times, and as a part of an iteration. The floor is the engine itself with a bare permit. */
-import { type Action, callId, type Facts, type Label, NO_MORE_FACTS } from "@orgate/core";
+import { type Action, callId, defineTool, type Facts, type Label, millis, NO_MORE_FACTS, toDecisionTime } from "@orgate/core";
 import { type CedarGate, cedarGate, type Engine, loadPolicies } from "@orgate/core/gate";
 import { cedarEngine, sha256 } from "orgate";
 import { type Contender, compare, type Effort, type Measured, ratio, spread } from "../measure.ts";
@@ -9,7 +9,14 @@ import { session } from "./memory-loop.ts";
 
 const SIZES = [1, 10, 100, 1_000];
 const OTHERS = Array.from({ length: 40 }, (_, i) => ({ ...lookup, name: `other${i}` }));
-const TOOLS = [lookup, ...OTHERS];
+const ORDER = { type: "object", properties: { order: { type: "string" } }, required: ["order"], additionalProperties: false } as const;
+const ORDERS = { description: "About orders.", input: ORDER, labels: [], run: () => null };
+const readOrder = defineTool({
+  ...{ ...ORDERS, name: "read_order", effects: ["read"] },
+  records: [{ type: "order", key: "id", fields: { status: "status" }, owner: "customer" }],
+});
+const cancel = defineTool({ ...ORDERS, name: "cancel", effects: ["write"], targets: { order: { kind: "id", of: "order" } } });
+const TOOLS = [lookup, readOrder, cancel, ...OTHERS];
 const EVERYTHING = "permit (principal, action, resource);";
 
 /** Three policies can decide a look-up; the others are about other tools and other agents. */
@@ -26,6 +33,16 @@ function policies(count: number): string {
       : `forbid (principal, action == Action::"${tool}", resource) when { context.args.path like "private/${i}/*" };`;
   });
   return [...own, ...others].slice(0, count).join("\n");
+}
+
+/** As before, but what the three read are a record, whose it is, and the time. */
+function policiesOfRecords(count: number): string {
+  const own = [
+    'permit (principal, action == Action::"tool:cancel", resource) when { context has subject && context.records has order && context.records.order.status == "pending" && context.records.order.owner == context.subject.id };',
+    'forbid (principal, action == Action::"tool:cancel", resource) when { context.now.hour < 0 };',
+    'forbid (principal, action in Action::"write", resource) when { context.records has order && context.records.order.ageSeconds > 600 };',
+  ];
+  return [...own, ...policies(count).split("\n").slice(own.length)].join("\n");
 }
 
 function gateOf(text: string, engine: Engine, cache?: number): CedarGate {
@@ -50,6 +67,18 @@ const FACTS: Facts = {
   cents: null,
   ...NO_MORE_FACTS,
 };
+const NOON = millis(1_795_000_000_000);
+const ABOUT_ORDERS: Facts = {
+  ...FACTS,
+  subject: { id: "C-7", attributes: {} },
+  records: () => ({ order: { each: [{ id: "O-1", owner: "C-7", fields: { status: "pending" }, ageSeconds: 5 }] } }),
+  now: (zone) => toDecisionTime(NOON, zone),
+};
+const CANCELS = Array.from({ length: 64 }, (_, i): Action => {
+  const args = { order: `O-${i}` };
+  const { name, effects } = cancel;
+  return { kind: "call", call: callId("1.1"), tool: name, toolDigest: null, effects, args, inexact: [], resource: cancel.resource(args) };
+});
 const lookUp = (path: string, n = 1): Action => {
   const args = { n, path, query: "x".repeat(150) };
   const { name, effects } = lookup;
@@ -60,6 +89,13 @@ const at = (i: number): Action => PATHS[i % PATHS.length] ?? lookUp("docs/a");
 
 function decideAll(gate: CedarGate, times: number): void {
   for (let i = 0; i < times; i += 1) if (gate.decide(at(i), FACTS).verdict.kind !== "allow") throw new Error("a look-up was not allowed");
+}
+
+function decideOrders(gate: CedarGate, times: number): void {
+  for (let i = 0; i < times; i += 1) {
+    const { verdict } = gate.decide(CANCELS[i % CANCELS.length] ?? lookUp("docs/a"), ABOUT_ORDERS);
+    if (verdict.kind !== "allow") throw new Error("a cancellation was not allowed");
+  }
 }
 
 function bareCalls(engine: Engine): (times: number) => void {
@@ -87,16 +123,23 @@ const need = (found: Measured | undefined): Measured => {
 export async function gateCold({ effort, decisions }: { readonly effort: Effort; readonly decisions: number }): Promise<Report> {
   const engine = cedarEngine();
   const bare = bareCalls(engine);
+  const aboutOrders = gateOf(policiesOfRecords(10), engine, 0);
   const contenders: readonly Contender[] = [
     { label: "engine itself, one bare permit (floor)", units: decisions, run: () => bare(decisions) },
     ...SIZES.map((size) => {
       const gate = gateOf(policies(size), engine, 0);
       return { label: `gate, ${size} policies, slice of ${Math.min(3, size)}`, units: decisions, run: () => decideAll(gate, decisions) };
     }),
+    {
+      label: "gate, 10 policies, slice of 3 that reads a record, the subject and the time",
+      units: decisions,
+      run: () => decideOrders(aboutOrders, decisions),
+    },
   ];
   const measured = await compare(contenders, effort);
-  const [floor, , ten, , thousand] = measured.map(need);
+  const [floor, , ten, , thousand, ofRecords] = measured.map(need);
   const times = ratio(need(ten), need(floor), "cpuUs");
+  const timesOfRecords = ratio(need(ofRecords), need(floor), "cpuUs");
   const growth = ratio(need(thousand), need(ten), "cpuUs");
   return {
     name: "gate-cold",
@@ -106,6 +149,10 @@ export async function gateCold({ effort, decisions }: { readonly effort: Effort;
     lines: measured.map((m) => ({ ...m, ratio: m === floor ? null : ratio(m, need(floor), "cpuUs"), more: "" })),
     aims: [
       { what: "slice of 3 against the bare engine", want: "at most 5×", got: `${digits(times)}×`, met: times <= 5 },
+      {
+        ...{ what: "slice of 3 that reads a record, the subject and the time, against the bare engine", want: "at most 5×" },
+        ...{ got: `${digits(timesOfRecords)}×`, met: timesOfRecords <= 5 },
+      },
       { what: "1,000 policies against 10, same slice", want: "within 10 %", got: `${digits(growth)}×`, met: growth <= 1.1 },
     ],
     notes: ["sends one argument, the labels and one counter"],

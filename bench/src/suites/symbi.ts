@@ -31,13 +31,23 @@ const record = (fields: Readonly<Record<string, "string" | "long">>): ToolShape[
   fields: new Map(Object.entries(fields).map(([name, kind]) => [name, { type: { kind }, required: true }])),
 });
 const TOOLS: readonly ToolShape[] = [
-  { name: "read_inbox", effects: ["read"], args: record({}), targets: [], lists: [], outgoing: [], resourceTypes: ["Tool"] },
+  {
+    name: "read_inbox",
+    effects: ["read"],
+    args: record({}),
+    targets: [],
+    lists: [],
+    records: { kind: "record", fields: new Map() },
+    outgoing: [],
+    resourceTypes: ["Tool"],
+  },
   {
     name: "pay",
     effects: ["spend"],
     args: record({ account: "string", euros: "long" }),
-    targets: [{ arg: "account", kind: "target", required: true }],
+    targets: [{ arg: "account", kind: "target", required: true, record: null }],
     lists: [],
+    records: { kind: "record", fields: new Map() },
     outgoing: [],
     resourceTypes: ["Tool"],
   },
@@ -47,6 +57,7 @@ const TOOLS: readonly ToolShape[] = [
     args: record({ to: "string", text: "string" }),
     targets: [],
     lists: [],
+    records: { kind: "record", fields: new Map() },
     outgoing: [],
     resourceTypes: ["Host"],
   },
@@ -55,9 +66,8 @@ const TOOLS: readonly ToolShape[] = [
 function compiled(source: string): boolean {
   const read = readSymbi(source, "agents/worker.symbi");
   const [draft] = read.kind === "file" ? read.symbi.agents : [];
-  return (
-    read.kind === "file" && draft !== undefined && compilePolicies(read.symbi, draft, { tools: TOOLS, userGroups: {} }).kind === "compiled"
-  );
+  const world = { tools: TOOLS, subject: record({}), userGroups: {} };
+  return read.kind === "file" && draft !== undefined && compilePolicies(read.symbi, draft, world).kind === "compiled";
 }
 
 export async function symbiAgents({ effort, agents }: { readonly effort: Effort; readonly agents: number }): Promise<Report> {

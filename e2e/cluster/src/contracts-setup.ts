@@ -1,9 +1,20 @@
-/** One PostgreSQL for all tests of a run; each test makes its own schema or database. A server of one's own is named by the same variable. */
+/** One PostgreSQL and one Restate for all tests of a run; each test makes its own schema or database. Servers of one's own are named by the same variables. */
 import { startPostgres } from "./servers/postgres.ts";
+import { startRestate } from "./servers/restate.ts";
 
 export default async function startForTests(): Promise<() => Promise<void>> {
-  if (process.env.ORGATE_TEST_POSTGRES !== undefined) return async () => {};
-  const postgres = await startPostgres();
-  process.env.ORGATE_TEST_POSTGRES = postgres.url();
-  return postgres.stop;
+  const stops: (() => Promise<unknown>)[] = [];
+  if (process.env.ORGATE_TEST_POSTGRES === undefined) {
+    const postgres = await startPostgres();
+    process.env.ORGATE_TEST_POSTGRES = postgres.url();
+    stops.push(postgres.stop);
+  }
+  if (process.env.ORGATE_TEST_RESTATE === undefined) {
+    const { ingress, admin, kill } = await startRestate();
+    process.env.ORGATE_TEST_RESTATE = `${ingress} ${admin}`;
+    stops.push(kill);
+  }
+  return async () => {
+    for (const stop of stops) await stop();
+  };
 }

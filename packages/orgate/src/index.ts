@@ -88,7 +88,6 @@ export type { OpenOwnStore, OwnStore } from "./runtime/ports/own-store.ts";
 export { definePorts, type ProjectPorts } from "./runtime/ports/project-ports.ts";
 export type { ForkOptions, NewSession, Sessions } from "./runtime/sessions.ts";
 export type { FollowOptions, Subscribe, TextPreview } from "./runtime/subscribe.ts";
-export { openRequestKeys } from "./store/idempotency-keys.ts";
 export { openReadStore, type SqliteReadStore } from "./store/journal.ts";
 export { createPerson, openPerson, type Person, signIntent } from "./store/keyring.ts";
 export type { ReadStore, StoreOpening } from "./store/store.ts";

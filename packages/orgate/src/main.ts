@@ -20,7 +20,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 const PATIENCE_MS = 250;
-const STAYING: ReadonlySet<string> = new Set(["up", "dev", "shell"]);
+const STAYING: ReadonlySet<string> = new Set(["up", "dev", "shell", "worker"]);
 /** For a command that soon ends, compiling Cedar twice, the second time well, takes longer than its decisions ever do (decision 0049). */
 const BASELINE = "--wasm-tiering-budget=1000000000";
 

@@ -23,6 +23,7 @@ const tool = (name: string, effect: "read" | "spend" | "network", given: Conditi
   args: given,
   targets: [],
   lists: [],
+  records: { kind: "record", fields: new Map() },
   outgoing: [],
   resourceTypes: [],
 });
@@ -48,7 +49,7 @@ function loaded(name: string): Loaded {
   const rules = (agent: string): readonly CompiledPolicy[] => {
     const draft = of(agent);
     const tools = TOOLS.filter((one) => draft.tools.some(({ name: used }) => used === one.name));
-    const made = compilePolicies(symbi, draft, { tools, userGroups: null });
+    const made = compilePolicies(symbi, draft, { tools, subject: { kind: "record", fields: new Map() }, userGroups: null });
     if (made.kind === "problems") throw new Error(JSON.stringify(made.problems, null, 1));
     return made.policies;
   };

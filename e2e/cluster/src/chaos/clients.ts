@@ -47,7 +47,7 @@ export function openClients(urls: readonly string[], apiKey: string): Clients {
         .call(name, input, { key })
         .catch(() => null);
       if (called?.kind === "ok") return called.value;
-      if (called !== null && called.problem.status < 500 && called.problem.status !== 429 && called.problem.status !== 425) {
+      if (called !== null && !isPassing(called.problem)) {
         // Another client was first, or the session is past it: what was meant has happened, or never can.
         if (name === "answer") return null;
         throw new Error(`${name}: ${JSON.stringify(called.problem)}`);
@@ -97,6 +97,10 @@ export function openClients(urls: readonly string[], apiKey: string): Clients {
     },
   };
 }
+
+/** While its database is away, a coordinator cannot tell who may still do what, and lets nobody. */
+const isPassing = ({ status, detail }: Readonly<{ status: number; detail: string }>): boolean =>
+  status >= 500 || status === 429 || status === 425 || detail.includes("it is unknown whether this access is still valid");
 
 /** Follows the whole journal at one coordinator as server-sent events, and goes on from its last position after each broken connection. */
 async function follow(url: string, apiKey: string, entries: Map<string, string>, over: AbortSignal): Promise<void> {

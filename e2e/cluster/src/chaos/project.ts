@@ -43,9 +43,15 @@ export type ChaosProject = Readonly<{
 }>;
 
 /** `settings`: more of `orgate.toml`. `broken`: the name of a deliberately broken build, or null. */
-export type ChaosProjectOptions = Readonly<{ folder: string; outside: string; settings: string; broken: string | null }>;
+export type ChaosProjectOptions = Readonly<{
+  folder: string;
+  outside: string;
+  settings: string;
+  broken: string | null;
+  env: Readonly<Record<string, string>>;
+}>;
 
-export function makeProject({ folder, outside, settings, broken }: ChaosProjectOptions): ChaosProject {
+export function makeProject({ folder, outside, settings, broken, env: more }: ChaosProjectOptions): ChaosProject {
   const root = join(folder, "project");
   const write = (file: string, text: string): void => {
     mkdirSync(join(root, file, ".."), { recursive: true });
@@ -62,6 +68,7 @@ export function makeProject({ folder, outside, settings, broken }: ChaosProjectO
     OPENAI_COMPATIBLE_BASE_URL: `${outside}/v1`,
     NODE_COMPILE_CACHE: join(folder, "compiled"),
     ...(broken === null ? {} : { ORGATE_LAB_BROKEN: broken }),
+    ...more,
   };
   const argv = (args: readonly string[]): readonly string[] => [
     ...(broken === null ? [] : ["--import", BREAKS]),

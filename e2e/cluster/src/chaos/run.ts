@@ -1,69 +1,114 @@
 /**
  * Chaos with real processes: `npm run cluster:chaos -- --kills 40 --sessions 200 --seed 7`. Sessions of every kind are opened while processes are killed,
- * stopped and cut off; then everything is left in peace until it has ended, and the judge compares the journal with what happened.
+ * stopped and cut off; then everything is left in peace until it has ended, and the judge compares the journal with what happened. `--cluster` runs
+ * workers and coordinators on PostgreSQL instead of servers on SQLite, `--restate` also three Restate nodes that ask them to drive. With `--broken NAME` a build that breaks a promise runs instead, and the command
+ * succeeds if the judge finds it out.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { seeded } from "@orgate/e2e/seeded";
-import { ed25519 } from "orgate";
-import { ownFolder } from "../servers/process.ts";
+import type { ServerProcess } from "../servers/process.ts";
 import { openClients } from "./clients.ts";
-import { startEmbedded } from "./deployment.ts";
-import { drainOne, type Fault, freezeOne, killAll, killOne, pickFault } from "./faults.ts";
+import { CLUSTER_SETTINGS, DATABASE, type Deployment, startCluster, startEmbedded, startRestateNodes } from "./deployment.ts";
+import { type Fault, pickFault } from "./faults.ts";
 import { judge, type Verdict } from "./judge.ts";
-import { openOutside } from "./outside.ts";
-import { makeProject, PERSON, SCHEDULE } from "./project.ts";
+import { SCHEDULE } from "./project.ts";
+import { gatherEvidence, openWorld, type World, waitForPeace } from "./world.ts";
 
 export type ChaosOptions = Readonly<{
   seed: number;
   sessions: number;
   kills: number;
+  cluster: boolean;
+  /** With three Restate nodes that ask workers to drive. */
+  restate: boolean;
   broken: string | null;
   say(line: string): void;
 }>;
 
+const SERVERS = 3;
+/** Jobs that are opened before the first kill. */
+const AHEAD = 20;
 /** Everything that was left in peace ends within this. */
 const PEACE_MS = 180_000;
 
-export async function runChaos({ seed, sessions, kills, broken, say }: ChaosOptions): Promise<Verdict> {
-  const folder = ownFolder("chaos");
-  const random = seeded(seed);
-  const outside = await openOutside(seed, join(folder, "outside.jsonl"));
-  const project = makeProject({ folder, outside: outside.url, settings: "", broken });
-  project.orgate(["keys", "create", PERSON]);
-  const { token } = JSON.parse(project.orgate(["keys", "create", PERSON, "--api", "--json"]));
-  const { urls, coordinators, workers } = await startEmbedded(project, folder);
-  const clients = openClients(urls, token);
-  const faults: readonly Fault[] = [
-    killOne("a server", workers, 10),
-    killAll("server", workers, 1),
-    freezeOne("a server", workers, 2_000, 2),
-    drainOne("a server", workers, 1),
-  ];
+export async function runChaos(options: ChaosOptions): Promise<Verdict> {
+  const began = performance.now();
+  const since = (): string => `${Math.round((performance.now() - began) / 1_000)} s`;
+  const { world, deployment } = await deploy(options);
+  const { folder, outside, project, token } = world;
+  const clients = openClients(deployment.urls, token);
+  options.say(`everything runs after ${since()}`);
+  await storm(options, deployment, clients);
+  options.say(`the storm is over after ${since()}`);
+  await clients.pauseSchedule(SCHEDULE);
+  const left = await waitForPeace(clients, PEACE_MS, () => revive(deployment.processes));
+  options.say(`nothing runs any more after ${since()}`);
+  await clients.end();
+  for (const server of deployment.processes) await server.stop();
+  const evidence = gatherEvidence(folder, project, outside);
+  await outside.end();
+  const { violations, counts } = judge({ ...evidence, acknowledged: clients.acknowledged });
+  if (violations.length + left.length > 0) for (const line of lastErrors(deployment)) options.say(line);
+  return { violations: [...left.map((line) => `L-4 left in peace for ${PEACE_MS / 1_000} s, ${line}`), ...violations], counts };
+}
+
+async function deploy({ seed, broken, cluster, restate }: ChaosOptions): Promise<Readonly<{ world: World; deployment: Deployment }>> {
+  if (!cluster) {
+    const world = await openWorld({ seed, broken });
+    return { world, deployment: await startEmbedded(world.project, world.folder, SERVERS) };
+  }
+  const { startPostgres } = await import("../servers/postgres.ts"); // not installed where nobody needs it
+  const postgres = await startPostgres();
+  const lines = restate ? await startRestateNodes() : null;
+  const settings = `${CLUSTER_SETTINGS}${lines?.settings ?? ""}`;
+  const world = await openWorld({ seed, broken, settings, env: { [DATABASE]: postgres.url() } });
+  return { world, deployment: await startCluster(world.project, world.folder, { postgres, restate: lines }) };
+}
+
+/** Starts what has ended by itself; how many there were. One that cannot start now (its database is away) is tried again the next time. */
+async function revive(processes: readonly ServerProcess[]): Promise<number> {
+  const dead = processes.filter((server) => !server.isRunning());
+  for (const server of dead) await server.start().catch(() => {});
+  return dead.length;
+}
+
+/** Why processes ended or could not go on, as they said it. */
+const lastErrors = ({ processes }: Deployment): readonly string[] => [
+  ...new Set(
+    processes.flatMap((server) =>
+      server
+        .log()
+        .split("\n")
+        .filter((line) => line.startsWith("error:") || line.includes('"level":"error"'))
+        .slice(-2),
+    ),
+  ),
+];
+
+async function storm(options: ChaosOptions, { faults, processes }: Deployment, clients: ReturnType<typeof openClients>): Promise<void> {
+  const { seed, sessions, kills, say } = options;
   const done = new Map<string, number>();
-  let killed = 0;
-  let storming = true;
-  const everyFault = async (): Promise<void> => {
+  let [killed, revived, storming] = [0, 0, true];
+  const everyFault = async (lane: readonly Fault[], n: number): Promise<void> => {
+    const own = seeded(seed + n);
     while (killed < kills) {
-      const fault = pickFault(faults, random);
-      await fault.run(random);
-      killed += fault.kills;
+      const fault = pickFault(lane, own);
+      const more = await fault.run(own);
+      killed += more;
       done.set(fault.name, (done.get(fault.name) ?? 0) + 1);
-      await sleep(random.between(100, 900));
+      await sleep(own.between(0, 700));
+      revived += await revive(processes);
     }
     storming = false;
   };
-  /** As many at a time as keeps the servers busy until the last kill; at least the number that was asked for. */
-  const everyJob = async (): Promise<number> => {
-    let opened = 0;
-    while (opened < sessions || storming) {
-      opened += 1;
-      await clients.openJob(String(opened));
-      await sleep(opened < sessions && killed / kills > opened / sessions ? 0 : 150);
+  /** In step with the kills, so that there is work at every one of them: a job more whenever its share of the kills is done. */
+  const everyJob = async (): Promise<void> => {
+    for (let job = 1; job <= sessions; ) {
+      if (storming && job > AHEAD + (sessions * killed) / kills) await sleep(50);
+      else await clients.openJob(String(job++));
     }
-    return opened;
   };
   const everyAnswer = async (): Promise<void> => {
     while (storming) {
@@ -71,33 +116,9 @@ export async function runChaos({ seed, sessions, kills, broken, say }: ChaosOpti
       await sleep(400);
     }
   };
-  const [, opened] = await Promise.all([everyFault(), everyJob(), everyAnswer()]);
-  say(`${opened} jobs opened; ${[...done].map(([name, times]) => `${name}: ${times}`).join(" · ")} (${killed} processes killed with -9)`);
-  await clients.pauseSchedule(SCHEDULE);
-  const left = await peace(clients);
-  await clients.end();
-  for (const server of [...coordinators, ...workers]) await server.stop();
-  const file = join(folder, "journal.jsonl");
-  project.orgate(["journal", "export", "--out", file]);
-  project.orgate(["journal", "verify"]);
-  const root = ed25519.read(readFileSync(join(project.root, ".orgate", "keys", "root.key"), "utf8"))?.publicKey ?? "";
-  const evidence = { journal: readFileSync(file, "utf8"), root, effects: outside.effects(), requests: outside.requests() };
-  await outside.end();
-  const { violations, counts } = judge({ ...evidence, acknowledged: clients.acknowledged });
-  return { violations: [...left.map((line) => `L-4 left in peace for ${PEACE_MS / 1_000} s, ${line}`), ...violations], counts };
-}
-
-/** Answers what waits for people until nothing runs; what still does then. */
-async function peace(clients: ReturnType<typeof openClients>): Promise<readonly string[]> {
-  let left: readonly string[] = [];
-  let quiet = 0;
-  for (const until = performance.now() + PEACE_MS; performance.now() < until; await sleep(300)) {
-    await clients.approveAll();
-    left = (await clients.unfinished()) ?? ["no coordinator answers"];
-    quiet = left.length === 0 ? quiet + 1 : 0;
-    if (quiet === 3) return [];
-  }
-  return left;
+  await Promise.all([...faults.map(everyFault), everyJob(), everyAnswer()]);
+  const told = [...done].map(([name, times]) => `${name}: ${times}`).join(" · ");
+  say(`${sessions} jobs; ${told} (${killed} processes killed with -9, ${revived} ended by themselves)`);
 }
 
 if (import.meta.main) {
@@ -106,10 +127,14 @@ if (import.meta.main) {
       seed: { type: "string" },
       sessions: { type: "string", default: "200" },
       kills: { type: "string", default: "40" },
+      cluster: { type: "boolean", default: false },
+      restate: { type: "boolean", default: false },
       broken: { type: "string" },
       write: { type: "string" },
     },
   });
+  const { restate, broken = null } = values;
+  const cluster = values.cluster || restate;
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
   const told: string[] = [];
   const say = (line: string): void => {
@@ -117,13 +142,16 @@ if (import.meta.main) {
     told.push(line);
   };
   const began = performance.now();
-  say(`chaos, embedded, seed ${seed}`);
+  say(
+    `chaos on ${restate ? "PostgreSQL and three Restate nodes" : cluster ? "PostgreSQL" : "SQLite"}${broken === null ? "" : `, broken build \`${broken}\``}, seed ${seed}`,
+  );
   const { violations, counts } = await runChaos({
-    ...{ seed, sessions: Number(values.sessions), kills: Number(values.kills), broken: values.broken ?? null, say },
+    ...{ seed, sessions: Number(values.sessions), kills: Number(values.kills), cluster, restate, broken, say },
   });
   for (const [name, count] of Object.entries(counts)) say(`${name}: ${count}`);
   for (const violation of violations.slice(0, 50)) say(`VIOLATION ${violation}`);
   say(`${violations.length} violations in ${Math.round((performance.now() - began) / 1_000)} s`);
   if (values.write !== undefined) writeFileSync(values.write, `${told.join("\n")}\n`);
-  process.exit(violations.length === 0 ? 0 : 1);
+  // A broken build that passes means that this suite sees nothing.
+  process.exit((violations.length === 0) === (broken === null) ? 0 : 1);
 }

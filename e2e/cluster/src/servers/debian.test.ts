@@ -1,3 +1,4 @@
+// @module-tag debian
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { startPgBouncer } from "./pgbouncer.ts";

@@ -11,11 +11,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 const NOBODY = 65_534;
 export const ordinaryUser: Readonly<{ uid: number; gid: number }> | null = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : null;
 
+/** What is left to do when this process ends, however it ends. */
+const leftovers: (() => void)[] = [];
+process.once("exit", () => {
+  for (const clean of leftovers.reverse()) clean(); // processes before the folders they write into
+});
+
+// A signal ends a process without `exit`.
+for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => process.exit(1));
+
 /** A folder of that user, deleted when this process ends. */
 export function ownFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `orgate-lab-${name}-`));
   if (ordinaryUser !== null) chownSync(folder, ordinaryUser.uid, ordinaryUser.gid);
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  leftovers.push(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
@@ -64,18 +73,19 @@ export function serverProcess(recipe: Recipe): ServerProcess {
   const logFile = join(recipe.folder, `${recipe.name}.log`);
   let child: ChildProcess | null = null;
   const log = (): string => readFileSync(logFile, "utf8");
+  const isRunning = (): boolean => child !== null && child.exitCode === null && child.signalCode === null;
   const killNow = (): void => {
-    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.pid === undefined || !isRunning()) return;
     for (const pid of [...descendants(child.pid), child.pid]) signal(pid, "SIGKILL");
   };
-  process.once("exit", killNow);
+  leftovers.push(killNow);
   const gone = async (): Promise<void> => {
     if (child !== null && child.exitCode === null && child.signalCode === null) await once(child, "exit");
     child = null;
   };
   return {
     async start() {
-      if (child !== null) throw new Error(`${recipe.name} is running already`);
+      if (isRunning()) throw new Error(`${recipe.name} is running already`);
       const out = openSync(logFile, "a", 0o644);
       const started = spawn(recipe.program, [...recipe.args], {
         cwd: recipe.folder,
@@ -108,7 +118,7 @@ export function serverProcess(recipe: Recipe): ServerProcess {
     },
     freeze: () => void child?.kill("SIGSTOP"),
     thaw: () => void child?.kill("SIGCONT"),
-    isRunning: () => child !== null && child.exitCode === null && child.signalCode === null,
+    isRunning,
     pid: () => child?.pid ?? null,
     log,
   };

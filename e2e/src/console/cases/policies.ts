@@ -90,4 +90,33 @@ export const POLICIES: readonly WatchCase[] = [
       ];
     },
   },
+  {
+    name: "G-19 a test decision uses the subject and the time that the form is given, shows what policies read of them, and refuses what is no fact",
+    async run({ server, ana }) {
+      const { page } = ana;
+      await page.goto(`${server.url()}/policies?show=evaluate&agent=stage`);
+      await page.getByLabel("Action", { exact: true }).fill("tool:pay");
+      const decide = async (facts: string): Promise<void> => {
+        await page.getByLabel(/^Facts \(JSON/).fill(facts);
+        await page.getByRole("button", { name: "Decide", exact: true }).click();
+      };
+      const told = (hour: string): string => JSON.stringify({ subject: { id: "A-9" }, now: `2030-01-31T${hour}:00:00Z` });
+      await decide("");
+      await page.getByRole("link", { name: "stage/pay" }).waitFor();
+      await decide(told("23"));
+      await page.getByRole("link", { name: "stage/not-at-night" }).waitFor();
+      const read = (await page.getByRole("textbox", { name: "Data it read" }).textContent()) ?? "";
+      const found = [...(await checkPage(ana, "a decision with facts")), ...(await checkKeyboard(ana, "a decision with facts"))];
+      await decide(told("08"));
+      await page.getByRole("link", { name: "stage/pay" }).waitFor();
+      await decide("[]");
+      await page.getByText("The facts are not a JSON object.").waitFor();
+      await decide('{ "subject": { "tier": "gold" } }');
+      await page
+        .getByText(/subject.*id/)
+        .first()
+        .waitFor();
+      return [...violationUnless(/A-9/.test(read) && /"hour": ?23/.test(read), `what was read is shown as ${read}`), ...found];
+    },
+  },
 ];

@@ -62,3 +62,4 @@ export {
 export type { SkillPrompter } from "./skills/skill-loader.ts";
 export { LOAD_SKILL } from "./skills/skill-loader.ts";
 export { type ReadSkill, readSkillText, type SkillAbout, type SkillText, type SkillTrouble } from "./skills/skill-text.ts";
+export type { TargetDefinition } from "./tool-targets.ts";

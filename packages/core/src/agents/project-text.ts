@@ -1,7 +1,7 @@
 /**
  * The project's own instructions (`AGENTS.md`) in the system text.
  *
- * K-4 Each stands in a block that names its file; nothing in a text can close its block.
+ * K-3 Each stands in a block that names its file; nothing in a text can close its block.
  */
 
 import { escapeHiddenLines } from "../vocab/index.ts";

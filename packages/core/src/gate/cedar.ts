@@ -19,6 +19,7 @@ import {
   type JsonObject,
   toCanonicalJson,
   type UserAct,
+  UTC,
   type Verdict,
 } from "../vocab/index.ts";
 import type { Need } from "./arguments/arg-types.ts";
@@ -36,7 +37,7 @@ import type { Engine, EngineQuestion } from "./policies/engine.ts";
 import { holdsAlone, type PolicyMatch, type PolicyPart, toPolicyPart } from "./policies/explain.ts";
 import { listRecentCounters } from "./policies/lately.ts";
 import type { LoadedPolicy } from "./policies/loaded-policy.ts";
-import { projectRequest } from "./policies/project.ts";
+import { type ContextTypes, projectRequest } from "./policies/project.ts";
 import { collectReads, type Member, type Reads, reducePolicy } from "./policies/slice.ts";
 import { type Slice, Slicer } from "./policies/slicer.ts";
 import { decideAlsoAsApprover } from "./policies/user-acts.ts";
@@ -99,6 +100,7 @@ const digestSet = ({ named, vocabulary, cast }: PolicySet, known: Directory, has
       agents: cast.agents.map(({ name, groups }) => ({ name, groups })),
       users: cast.users.map(({ name, groups }) => ({ name, groups })),
       care: cast.tools.map(({ name }) => ({ name, ...known.care(name) })),
+      ...(cast.zone === undefined || cast.zone === UTC ? {} : { zone: cast.zone }),
     },
     hash,
   );
@@ -109,6 +111,7 @@ type Needs = Readonly<{ engine: Engine; hash: Hash; cache: number }>;
 class CedarDecisions {
   readonly known: Directory;
   readonly #set: PolicySet;
+  readonly #types: ContextTypes;
   readonly #engine: Engine;
   readonly #hash: Hash;
   readonly #enforced: readonly LoadedPolicy[];
@@ -130,7 +133,8 @@ class CedarDecisions {
       return this.#count.slices;
     };
     const slicerOf = (of: readonly LoadedPolicy[], nameOf: (action: Member) => string): Slicer =>
-      new Slicer({ engine, hash, args: vocabulary.args, policies: of, nameOf, nextNumber });
+      new Slicer({ engine, hash, types: this.#types, policies: of, nameOf, nextNumber });
+    this.#types = { args: vocabulary.args, world: { ...vocabulary.world, zone: cast.zone ?? UTC } };
     this.known = createDirectory(cast);
     this.#set = set;
     this.#engine = engine;
@@ -233,7 +237,7 @@ class CedarDecisions {
   }
 
   #project(asked: GateRequest, reads: Reads): EngineQuestion | Readonly<{ detail: string }> {
-    const projected = projectRequest(asked, reads, this.known, this.#set.vocabulary.args);
+    const projected = projectRequest(asked, reads, this.known, this.#types);
     if (projected.kind === "unrepresentable") return { detail: projected.detail };
     const { context, entities } = projected;
     return { principal: asked.principal.uid, action: asked.action.uid, resource: asked.resource.uid, context, entities };
@@ -271,7 +275,7 @@ const runsUnsandboxed = (action: Action): action is Extract<Action, { kind: "cal
 const VARIABLES = ["principal", "action", "resource"] as const;
 
 function paths(need: Need, at: string): readonly string[] {
-  if (need.whole) return [at];
+  if (need.whole || (need.fields.size === 0 && at !== "context")) return [at]; // nothing inside: only whether it is there
   return [...need.fields].flatMap(([name, inner]) => paths(inner, `${at}.${name}`));
 }
 

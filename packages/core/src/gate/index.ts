@@ -38,5 +38,6 @@ export { restoreFacts } from "./policies/read-back.ts";
 export { collectReads } from "./policies/slice.ts";
 export { readUserAct, USER_ACTIONS } from "./policies/user-acts.ts";
 export { buildVocabulary, type PolicyWorld, type Vocabulary } from "./policies/vocabulary.ts";
+export { toWorldTypes, type WorldTypes } from "./policies/world/world-types.ts";
 export type { Gate } from "./port.ts";
 export { type Row, tableGate } from "./table.ts";

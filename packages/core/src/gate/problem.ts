@@ -37,5 +37,17 @@ export function problemText(of: Pick<Parsed, "file" | "piece">, error: CedarErro
     .replace(/^failed to parse (policies|policy|policy with id `[^`]*`) from string: /, "")
     .replace(/^for policy `[^`]*`, /, "");
   const offset = toCharacterOffset(of.piece.text, error.sourceLocations?.[0]?.start ?? 0);
-  return toProblem(of, offset, detail, error.help ?? "see docs/guide/policies.md");
+  return toProblem(of, offset, detail, findForm(detail) ?? error.help ?? "see docs/guide/policies.md");
+}
+
+/** The form that loads, and the page that explains it, for the mistakes that nearly everybody makes once. Null for any other. */
+function findForm(detail: string): string | null {
+  const [, base, attr] = /^unable to guarantee safety of access to optional attribute `(?:(.+)\.)?([^.`]+)` in context/.exec(detail) ?? [];
+  if (attr !== undefined) {
+    const test = `${["context", ...(base === undefined ? [] : [base])].join(".")} has ${attr}`;
+    return `absent or fine is \`if ${test} then … else true\`, given and fine is \`${test} && …\`: docs/guide/policies.md#optional-arguments`;
+  }
+  if (/\bdecimal\b/.test(detail) && /unexpected type|not compatible|failed to parse as a decimal/.test(detail))
+    return `a JSON number is a decimal, compared as in \`….lessThan(decimal("100.00"))\`; a whole number is compared by \`<\`: docs/guide/policies.md#numbers`;
+  return null;
 }

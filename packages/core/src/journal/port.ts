@@ -15,6 +15,7 @@ import type {
   RecentCounts,
   Seq,
   SessionId,
+  StoredThing,
   StreamId,
   TimedEvent,
   WriterId,
@@ -86,6 +87,8 @@ export type Journal = Readonly<{
   keepCounts(names: readonly string[], now: Millis): Promise<void>;
   /** Is one of these a member of a trusted set of the project, as of now? In any case of letters, unless they count. */
   isKnown(set: string, values: readonly string[], cased: boolean): boolean;
+  /** What a trusted source of the project last said of a thing, as of now; null for what was read for one session only. */
+  recorded(type: string, key: string): StoredThing | null;
   /** By set and value, after this one. */
   known(page: TrustedValuePage): Promise<readonly TrustedValue[]>;
   /** Dead letters of any session, in the order in which they failed; reads no session. */

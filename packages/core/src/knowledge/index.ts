@@ -21,6 +21,7 @@ export {
   type KnowledgeStore,
   type KnownDocument,
   LONGEST_EMBEDDED,
+  type LocalKnowledgeStore,
   type Replaced,
   type Vector,
 } from "./store.ts";

@@ -24,8 +24,9 @@ export type KnowledgeStats = Readonly<{
   bytes: number;
 }>;
 
-/** Everything here is done when it returns, and durable. */
-export type KnowledgeStore = Readonly<{
+/** A store in this process: everything here is done when it returns, and durable. */
+export type LocalKnowledgeStore = Readonly<{
+  reach: "local";
   /** `vector`: of the question; null: by words alone. */
   search(search: Search, vector: Vector | null): SearchResult;
   put(item: KnowledgeItem): PutResult;
@@ -55,6 +56,13 @@ export type KnowledgeStore = Readonly<{
   stats(): KnowledgeStats;
   close(): void;
 }>;
+
+/** Any store: done, and durable, when what it returns has resolved. `remote`: it is another system, so a lookup is decided and durable first. */
+export type KnowledgeStore = Readonly<{ reach: Knowledge["reach"] }> & {
+  readonly [K in Exclude<keyof LocalKnowledgeStore, "reach">]: (
+    ...given: Parameters<LocalKnowledgeStore[K]>
+  ) => ReturnType<LocalKnowledgeStore[K]> | Promise<ReturnType<LocalKnowledgeStore[K]>>;
+};
 /** `clean`: nothing of it is left in a file; otherwise a reader was in the way, and it goes when that one ends. */
 export type Forgotten = Readonly<{ gone: number; clean: boolean }>;
 export type Replaced = Readonly<{ added: number; kept: number; gone: number }>;
@@ -62,32 +70,36 @@ export type Replaced = Readonly<{ added: number; kept: number; gone: number }>;
 /** Makes vectors of texts. */
 export type Embedder = Readonly<{ model: string; embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]> }>;
 
-/** The port on a store. Without an embedder nobody else is asked for anything. */
-export function createKnowledge(store: Pick<KnowledgeStore, "search" | "put" | "used" | "embed">, embedder: Embedder | null): Knowledge {
+/** The port on a store. Without an embedder nobody but the store is asked for anything. */
+export function createKnowledge(
+  store: Pick<KnowledgeStore, "reach" | "search" | "put" | "used" | "embed">,
+  embedder: Embedder | null,
+): Knowledge {
+  const used: Knowledge["used"] = (ids, at) => void store.used(ids, at);
   if (embedder === null)
     return {
-      reach: "local",
+      reach: store.reach,
       search: (search) => (search.most.all === 0 ? NOTHING : store.search(search, null)),
       put: async (item) => store.put(item),
-      used: store.used,
+      used,
     };
   return {
     reach: "remote",
     async search(search, signal) {
       if (search.most.all === 0 || search.text.trim() === "") return NOTHING;
       const asked = await vectorOf(embedder, search.text, signal);
-      const found = store.search(search, "error" in asked ? null : asked);
+      const found = await store.search(search, "error" in asked ? null : asked);
       return "error" in asked ? { ...found, trouble: `by words alone: ${embedder.model} could not be asked`, cause: asked.error } : found;
     },
     /** Stored first: without a vector it is found by its words, and gets one with the next `orgate knowledge embed`. */
     async put(item, signal) {
-      const put = store.put(item);
+      const put = await store.put(item);
       if (put.kind !== "stored") return put;
       const made = await vectorOf(embedder, itemText(item.body), signal);
-      if (!("error" in made)) store.embed(new Map([[item.id, made.values]]), made.model);
+      if (!("error" in made)) await store.embed(new Map([[item.id, made.values]]), made.model);
       return put;
     },
-    used: store.used,
+    used,
   };
 }
 const NOTHING: SearchResult = Object.freeze({ hits: Object.freeze([]), trouble: null });

@@ -222,7 +222,8 @@ describe("calls", () => {
   test("T-6 what a given-up call says later settles the unknown, and the model is told", async () => {
     const risky = Promise.withResolvers<string>();
     const wait = Promise.withResolvers<string>();
-    const tools = [tool("risky", () => risky.promise, { repeat: "once" }), tool("wait", () => wait.promise)];
+    const records = [{ type: "order", key: { arg: "x" } }];
+    const tools = [tool("risky", () => risky.promise, { repeat: "once", records }), tool("wait", () => wait.promise)];
     const steps = [reply.calls([call("risky")]), reply.calls([call("wait", "1", "b")]), reply.text("ok")];
     const { w, model } = setup(steps, { tools, limits: { toolMs: 500 } });
     const running = w.run("go");
@@ -238,6 +239,7 @@ describe("calls", () => {
     const s = await running;
     expect(w.events("act.late")).toMatchObject([{ call: "1.0", outcome: { kind: "done", output: "it worked" } }]);
     expect(s.unknowns.size).toBe(0);
+    expect(w.events("known.recorded")).toMatchObject([{ call: "1.0", type: "order", records: [{ key: "1" }] }]); // as if it had come in time (G-39)
     expect(JSON.stringify(model.asked[2]?.messages)).toContain("is known now: it worked");
   });
 

@@ -14,7 +14,7 @@ import { NO_TRIES } from "./model/retry.ts";
 import { reopenDecision } from "./people/approval-state.ts";
 import { placeOfChosen } from "./people/conversation-settings.ts";
 import { countAllowed } from "./people/evolve.ts";
-import { askingIn, callsIn, isOwnWord, KEEP_DUE, NO_SUMMARY, nameKey, PREPARING, RECALL_DUE, type State } from "./state.ts";
+import { askingIn, callsIn, isOwnWord, KEEP_DUE, NO_SUMMARY, nameKey, PREPARING, RECALL_DUE, type State, type ToldName } from "./state.ts";
 
 export function foldTurnStarted(s: State, e: EventOf<"turn.started">): State {
   if (e.intent !== null && s.followUps[0]?.intent === e.intent) s.followUps.shift();
@@ -141,20 +141,23 @@ export function foldSteered(s: State, e: EventOf<"input.steered">): State {
   hear(s, userMessage(e.text, e.files));
   return inTurn(s, (t) => {
     if (!t.speakers.includes(e.by.id)) t.speakers.push(e.by.id);
-    if (e.by.kind === "user" && isOwnWord(s, e.by, 0)) t.words.push(e.text);
+    const isAnother = t.by.kind === "user" && t.by.id !== e.by.id; // may speak here, and is not the one it runs for
+    if (!isAnother && isOwnWord(s, e.by, 0)) t.words.push(e.text);
     if (t.phase.kind === "answering") continueTurn(s, t, null); // the message comes before an answer that is not delivered yet
   });
 }
 
 export function foldNames(s: State, e: EventOf<"names.told">): State {
-  for (const { id, name } of e.names) keepName(s, nameKey(e.of, id), name);
+  for (const { id, name } of e.names) keepName(s, nameKey(e.of, id), { name, isTrusted: e.trusted === true });
   return s;
 }
 
 const MOST_NAMES = 2_000;
-function keepName(s: State, key: string, name: string): void {
+/** A stranger may call a thing what they like: not once a trusted source has told its name. */
+function keepName(s: State, key: string, told: ToldName): void {
+  if (!told.isTrusted && s.names.get(key)?.isTrusted === true) return;
   s.names.delete(key);
-  s.names.set(key, name);
+  s.names.set(key, told);
   const [oldest] = s.names.keys();
   if (s.names.size > MOST_NAMES && oldest !== undefined) s.names.delete(oldest);
 }

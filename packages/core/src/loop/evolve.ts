@@ -31,6 +31,7 @@ import {
   foldResolved,
   foldStarted,
 } from "./calls/evolve.ts";
+import { foldRecorded } from "./calls/evolve-records.ts";
 import { foldAgentChanged, foldHoldTaken, foldNames, foldSteered, foldTurnEnded, foldTurnStarted } from "./evolve-turn.ts";
 import { inTurn, proposedArgs } from "./fold-parts.ts";
 import { foldReserved, foldSettled } from "./limits/evolve.ts";
@@ -76,6 +77,8 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     values: new Map(),
     said: [],
     names: new Map(),
+    things: new Map(),
+    subject: opened.subject ?? null,
     recalled: new Map(),
     recalledTexts: [],
     unknowns: new Map(),
@@ -190,6 +193,8 @@ export function evolve(s: State, entry: Entry): State {
       s.changes += 1;
       for (const l of e.labels) s.labels.delete(l);
       return s;
+    case "known.recorded":
+      return foldRecorded(s, e, entry.at);
     case "names.told":
       return foldNames(s, e);
     case "text.cleaned":

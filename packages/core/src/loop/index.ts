@@ -35,5 +35,6 @@ export {
 } from "./session/fold-cache.ts";
 export { type OpenApproval, type RunResult, toResult } from "./session/result.ts";
 export { checkExternal, closeSession, createSession, type Fork, forkSession } from "./session/sessions.ts";
+export { checkSubject, type SubjectInput } from "./session/subject.ts";
 export { pastFacts } from "./session-facts.ts";
 export { answerIn, type Call, callsIn, type Question, type State, type Turn, type Unknown } from "./state.ts";

@@ -30,12 +30,14 @@ import {
   type Tool,
   toCallSubject,
   toCanonicalJson,
+  toDecisionTime,
   UNKNOWN_OPEN,
   type Verdict,
   ZERO,
 } from "../vocab/index.ts";
 import { type Breaker, breakersOfModel, breakersOfTool } from "./calls/breakers.ts";
 import { delegateContract } from "./calls/delegate.ts";
+import { ageOf, findRecords } from "./calls/record-facts.ts";
 import { createTargetFacts, type ReadTargetFacts } from "./calls/target-facts.ts";
 import type { LateAnswers } from "./late-answers.ts";
 import { toRememberAction } from "./memory/remember.ts";
@@ -76,21 +78,24 @@ type Looks = Readonly<{
 
 export function createJudge(p: Needs, { late, toolDigest, digestAction, now }: Looks): Judge & Readonly<{ factsFor: FactsFor }> {
   const aimsOf = createTargetFacts(p);
-  const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf });
+  const factsOf: FactsFor = (s, t, id) => (action) => factsFor(p, s, t, { id, action, counted: true, now: now(), aimsOf, answered: null });
   const decide: Judge = (s, t, id) => {
     const text = printActionId(id);
     const at = now();
     const { action, refused, gated, modified, counted, usedAnswer } = toAction({ p, s, t, toolDigest, now: at }, id);
     const digest = digestAction(action);
+    const answered = t === null ? null : (findAnswered(t, gated) ?? usedAnswer);
+    const covering = t !== null && answered?.digest === approvalDigest(t, action, digest, p.hash) ? answered : null;
     const { verdict, slice, read, shadow } =
       refused === null
-        ? late.decide(text, () => p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: at, aimsOf })))
+        ? late.decide(text, () =>
+            p.gate.decide(action, factsFor(p, s, t, { id: text, action, counted, now: at, aimsOf, answered: covering })),
+          )
         : { verdict: refused, slice: ZERO, read: {}, shadow: null };
     const timely = notForEver(modifiedOnce(verdict, action, modified), gated, t, at);
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
-    const answered = t === null ? null : (findAnswered(t, gated) ?? usedAnswer);
     const given = withAnswer(careful, answered, () => (t === null ? digest : approvalDigest(t, action, digest, p.hash)), slice);
     const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: at });
     return {
@@ -208,13 +213,34 @@ function cutOff(call: Parameters<typeof applyContract>[0], tool: Tool | null, to
   };
 }
 
-function factsFor(p: Pick<Ports, "counts">, s: State, t: Turn | null, { id, action, counted, now, aimsOf }: Asked): Facts {
+function factsFor(
+  p: Pick<Ports, "counts" | "tools" | "journal">,
+  s: State,
+  t: Turn | null,
+  { id, action, counted, now, aimsOf, answered }: Asked,
+): Facts {
   const read = p.counts.reader({ session: s.session, action: id }, now);
   const lately: Facts["lately"] = (counter) => read({ ...counter, agent: s.agent.name });
-  return { ...sessionFacts(s, t, action, counted), lately, aims: once(() => aimsOf(s, t, action, { lately, now })) };
+  const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
+  return {
+    ...sessionFacts(s, t, action, counted),
+    lately,
+    aims: once(() => aimsOf(s, t, action, { lately, now })),
+    records: once(() => findRecords({ p, s, now }, tool, action)),
+    now: (zone) => toDecisionTime(now, zone),
+    approval: answered?.answeredAt == null ? null : { ageSeconds: ageOf(answered.answeredAt, now) },
+  };
 }
 
-type Asked = Readonly<{ id: ActionText; action: Action; counted: boolean; now: Millis; aimsOf: ReadTargetFacts }>;
+type Asked = Readonly<{
+  id: ActionText;
+  action: Action;
+  counted: boolean;
+  now: Millis;
+  aimsOf: ReadTargetFacts;
+  /** The answer that covers this very action. */
+  answered: Answered | null;
+}>;
 
 function once<T>(work: () => T): () => T {
   let found: { readonly value: T } | null = null;

@@ -14,6 +14,7 @@ import {
   type Parent,
   type Principal,
   type SessionEvent,
+  type Subject,
   type Surface,
   UNTRUSTED,
 } from "../vocab/index.ts";
@@ -32,6 +33,8 @@ export type Opening = Readonly<{
   external: string | null;
   parent: Parent | null;
   origin: Origin | null;
+  /** Whom it serves, where the caller says so. */
+  subject?: Subject;
 }>;
 
 /**

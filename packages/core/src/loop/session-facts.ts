@@ -7,7 +7,7 @@ import { centsSpent } from "./limits/budgets.ts";
 import { findCall } from "./people/approval-state.ts";
 import { actingFor, type Call, type State, type Turn } from "./state.ts";
 
-export type SessionFacts = Omit<Facts, "lately" | "aims">;
+export type SessionFacts = Omit<Facts, "lately" | "aims" | "records" | "now" | "approval">;
 
 /** Facts for an action that was not proposed, while the proposed call that shows it is running. */
 export type FactsFor = (s: State, t: Turn | null, id: ActionText) => (action: Action) => Facts;
@@ -30,6 +30,7 @@ export function sessionFacts(s: State, t: Turn | null, action: Action, counted: 
     spent: { turn, session: s.spent + turn },
     cents: centsSpent(s, t),
     media: [...s.media],
+    subject: s.subject,
   };
 }
 

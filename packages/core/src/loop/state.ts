@@ -37,6 +37,8 @@ import {
   type Seq,
   type SessionId,
   type Stage,
+  type StoredThing,
+  type Subject,
   type Surface,
   type Tool,
   type ToolChange,
@@ -102,7 +104,11 @@ export type State = {
   /** What the user wrote in turns that have ended, the newest of them. */
   readonly said: SaidTurn[];
   /** Names behind ids, the newest given. */
-  readonly names: Map<string, string>;
+  readonly names: Map<string, ToldName>;
+  /** What a trusted source last said of things, by type and key. */
+  readonly things: Map<string, StoredThing>;
+  /** Whom it serves; null: nobody has said. */
+  subject: Subject | null;
   /** Recalled items, by id: each text stands in the journal once. And all of it as it came, for what values were seen in. */
   readonly recalled: Map<KnowledgeId, SeenItem>;
   readonly recalledTexts: SeenItem[];
@@ -278,6 +284,8 @@ export type Asking = Readonly<{ iteration: number; attempt: number; purpose: Pur
 /** The idempotency key of a call: the same at every start of it. */
 export const toCallKey = (s: Pick<State, "session">, c: Call): CallKey => callKey(s.session, c.proposed.id, c.edition);
 
+/** A name that a tool has told of a thing. */
+export type ToldName = Readonly<{ name: string; isTrusted: boolean }>;
 export const nameKey = (of: string, id: string): string => `${of}\n${id}`;
 /** A person's message here is their own; where others' words come in by the same way, or an agent speaks, nothing is. */
 export const isOwnWord = (s: Pick<State, "surface" | "parent">, by: Principal, turn: number): boolean =>

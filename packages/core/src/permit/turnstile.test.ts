@@ -82,14 +82,14 @@ describe("permits at run time", () => {
     expect(pass.issuePermit(receipt, id(0))).toBeDefined();
   });
 
-  test("P-3 a second permit for one decision is refused", async () => {
+  test("P-2 a second permit for one decision is refused", async () => {
     const pass = stile();
     const receipt = await pass.append([decided(0)]);
     pass.issuePermit(receipt, id(0));
     expect(() => pass.issuePermit(receipt, id(0))).toThrow(refused("no durable allow"));
   });
 
-  test("P-3 a permit is redeemed once; a cast, a copy and one of another turnstile are refused", async () => {
+  test("P-2 a permit is redeemed once; a cast, a copy and one of another turnstile are refused", async () => {
     const pass = stile();
     const permit = pass.issuePermit(await pass.append([decided(0)]), id(0));
     expect(() => pass.redeem({ action: id(0), decidedAt: seq(1) } as Permit)).toThrow(refused("not issued here"));

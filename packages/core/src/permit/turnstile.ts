@@ -1,6 +1,6 @@
 /**
  * Between gate and act. The only place where receipts and permits are made.
- * P-3 once: a decision yields one permit, a permit is redeemed once; copies, casts and forgeries are refused at run time too.
+ * P-2 once: a decision yields one permit, a permit is redeemed once; copies, casts and forgeries are refused at run time too.
  * Rules: P-1, P-2.
  */
 import {

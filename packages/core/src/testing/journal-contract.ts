@@ -64,7 +64,15 @@ export type Expectation = Readonly<{
 }>;
 
 /** One process on the store. `die` ends it as kill -9 would. */
-export type OpenedStore = Readonly<{ journal: Journal; inbox: Inbox; records: Records; die(): Promise<void> }>;
+export type OpenedStore = Readonly<{
+  journal: Journal;
+  inbox: Inbox;
+  /** The stored form of everything that is durable by now. Seals nothing. */
+  records(): Promise<Records>;
+  /** What other processes have written by now is known here when it resolves; a store that reads one file knows it always. */
+  catchUp(): Promise<void>;
+  die(): Promise<void>;
+}>;
 
 /** A store of its own for each test, on which several processes can be opened. */
 export type StoreUnderTest = Readonly<{
@@ -251,8 +259,8 @@ const faultOf = async (work: Promise<unknown>): Promise<Fault | null> =>
   );
 const all = (journal: Pick<Journal, "read">, stream: StreamId): Promise<readonly Entry[]> => journal.read(stream, seq(0), 100_000);
 /** For each seal of the writer: the ends of streams that it names. */
-const sealedIn = (records: Records, writer: WriterId): readonly (readonly string[])[] =>
-  [...records.seals(writer)].map(({ wrote }) => (parseMarks(wrote) ?? []).map(({ stream, seq: at }) => `${stream}#${at}`));
+const sealedIn = async ({ records }: Pick<OpenedStore, "records">, writer: WriterId): Promise<readonly (readonly string[])[]> =>
+  [...(await records()).seals(writer)].map(({ wrote }) => (parseMarks(wrote) ?? []).map(({ stream, seq: at }) => `${stream}#${at}`));
 const valuesOf = (entries: readonly Entry[]): unknown[] => entries.map((e) => (e.event.kind === "note" ? e.event.value : e.event.kind));
 
 export function journalContract(name: string, make: MakeStore, { test, expect }: Runner): void {
@@ -285,7 +293,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     const hold = await a.journal.take(S1);
     await a.journal.append(append(hold, 0, [opened("echo"), note("one")]));
     const b = await store.open();
-    for (const { seq: at, entryHash } of b.records.entries(S1)) {
+    for (const { seq: at, entryHash } of (await b.records()).entries(S1)) {
       expect(await a.journal.hashAt(S1, at)).toBe(entryHash);
       expect(await b.journal.hashAt(S1, at)).toBe(entryHash);
     }
@@ -327,31 +335,41 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
         journal.append(append(NOTES, 0, [note(3)])),
       ]);
       expect(firsts).toEqual([1, 1, 3, 1]);
-      expect(sealedIn(records, journal.writer)).toEqual([[`${NOTES}#1`, `${S1}#3`, `${S2}#1`]]);
+      expect(await sealedIn({ records }, journal.writer)).toEqual([[`${NOTES}#1`, `${S1}#3`, `${S2}#1`]]);
       await journal.append(append(NOTES, 1, [note(4)]));
-      const [first, second] = [...records.seals(journal.writer)];
+      const [first, second] = [...(await records()).seals(journal.writer)];
       expect(second).toMatchObject({ number: 2, previous: first?.hash });
     },
   );
 
   rule("J-31 most of a session waits for a seal at an interval; what gives authority, ends or is handed over does not", async (store) => {
-    const { journal, records } = await store.open();
-    const hold = await journal.take(S1);
-    await journal.append(append(hold, 0, [opened("echo")]));
-    await journal.append(append(hold, 1, [note(1)]));
-    await journal.append(append(hold, 2, [note(2), note(3)]));
-    const seals = () => sealedIn(records, journal.writer);
-    expect(seals()).toEqual([[`${S1}#1`]]);
-    expect((await all(journal, S1)).length).toBe(4); // read and believed by its own project
-    await journal.append(append(hold, 4, [note(4), { kind: "grant.used", grant: grantId("g_1"), action: actionText("1.0") }]));
-    expect(seals()).toEqual([[`${S1}#1`], [`${S1}#6`]]);
-    await journal.append(append(hold, 6, [note(5)]));
-    await journal.append(append(NOTES, 0, [note("a system stream")]));
-    expect(seals().at(-1)).toEqual([`${NOTES}#1`, `${S1}#7`]);
-    await journal.append(append(hold, 7, [note(6)]));
-    await journal.release(hold);
-    expect(seals().at(-1)).toEqual([`${S1}#8`]);
-    expect([...records.seals(journal.writer)].map((s) => s.recovered)).toEqual([false, false, false, false]);
+    for (let tries = 1; ; tries += 1) {
+      const { journal, records } = await store.open();
+      const [session, notes] = [sessionId(`s_contract31${String(tries).padStart(2, "0")}`), streamId(`notes.${tries}`)];
+      const hold = await journal.take(session);
+      const seals = () => sealedIn({ records }, journal.writer);
+      await journal.append(append(hold, 0, [opened("echo")]));
+      await journal.append(append(hold, 1, [note(1)]));
+      await journal.append(append(hold, 2, [note(2), note(3)]));
+      const waiting = await seals();
+      expect((await all(journal, session)).length).toBe(4); // read and believed by its own project
+      await journal.append(append(hold, 4, [note(4), { kind: "grant.used", grant: grantId("g_1"), action: actionText("1.0") }]));
+      expect((await seals()).at(-1)).toEqual([`${session}#6`]);
+      await journal.append(append(hold, 6, [note(5)]));
+      await journal.append(append(notes, 0, [note("a system stream")]));
+      const [before, system] = [await seals(), [`${notes}#1`, `${session}#7`]];
+      await journal.append(append(hold, 7, [note(6)]));
+      await journal.release(hold);
+      const sealed = await seals();
+      expect(sealed.at(-1)).toEqual([`${session}#8`]);
+      expect([...(await records()).seals(journal.writer)].map((s) => s.recovered)).toEqual(sealed.map(() => false));
+      // on a slow machine an interval may have ended in between: then the scene is set again
+      if (sealed.length > 4 && tries < 20) continue;
+      expect(waiting).toEqual([[`${session}#1`]]);
+      expect(before.at(-1)).toEqual(system);
+      expect(sealed).toEqual([[`${session}#1`], [`${session}#6`], system, [`${session}#8`]]);
+      return;
+    }
   });
 
   rule("J-4 a conflict rejects only its own append of a group", async (store) => {
@@ -368,7 +386,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(outcomes.map((o) => o.status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled", "rejected", "fulfilled"]);
     expect(valuesOf(await all(journal, NOTES))).toEqual(["fine", "too late"]);
     expect((await all(journal, S1)).length).toBe(1);
-    expect([...records.seals(journal.writer)].length).toBe(1);
+    expect([...(await records()).seals(journal.writer)].length).toBe(1);
   });
 
   const telling = (id: string): Intent => ({ ...say(id, S2, "told"), by: { kind: "system", id: "w" } });
@@ -388,7 +406,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     stop();
     expect(first).toBe(1);
     expect(woken > 0).toBe(true);
-    expect(sealedIn(records, journal.writer)).toEqual([[`${NOTES}#1`, `${S1}#1`, `${S2}#2`]]);
+    expect(await sealedIn({ records }, journal.writer)).toEqual([[`${NOTES}#1`, `${S1}#1`, `${S2}#2`]]);
     expect(valuesOf(await all(journal, S2))).toEqual(["session.opened", "task"]);
     expect(await journal.session(S2)).toMatchObject({ session: S2, agent: "reader", seq: 2 });
     expect((await inbox.pending(S2)).map((a) => a.intent)).toEqual([telling("i_told")]);
@@ -427,7 +445,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await all(journal, S2)).toEqual([]);
     expect(await journal.session(S2)).toBe(null);
     expect(await inbox.state(intentId("i_never"))).toBe("absent");
-    expect(sealedIn(records, journal.writer)).toEqual([[`${S1}#1`], ["halt#1"]]); // the note waits for the next seal
+    expect(await sealedIn({ records }, journal.writer)).toEqual([[`${S1}#1`], ["halt#1"]]); // the note waits for the next seal
     await journal.append({ ...append(hold, 2, [note("now")]), opens: [begun(S2)] });
     expect((await all(journal, S2)).length).toBe(1);
     await journal.release(held);
@@ -481,7 +499,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     await journal.append({ ...append(NOTES, 0, []), events });
     await journal.append({ ...append(NOTES, 3, []), events: [stamp(note(4), 100)] });
     expect((await all(journal, NOTES)).map((e) => e.at)).toEqual([500, 500, 700, 700]);
-    expect([...records.seals(journal.writer)].map((s) => s.at)).toEqual([700, 700]);
+    expect([...(await records()).seals(journal.writer)].map((s) => s.at)).toEqual([700, 700]);
   });
 
   rule("J-4 a session has one holder; each hold has an epoch of its own; release and death free it", async (store) => {
@@ -745,11 +763,12 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     const texts = ["a".repeat(16_385), "ü".repeat(140_000), `${"b".repeat(300_000)}\u{1f600}`, "short"];
     await journal.append(append(NOTES, 0, [note(texts), note(texts[0] ?? null)]));
     expect(valuesOf(await all(journal, NOTES))).toEqual([texts, texts[0]]);
-    const [stored] = [...records.entries(NOTES)];
+    const [stored] = [...(await records()).entries(NOTES)];
     expect((stored?.payload?.length ?? 0) < 2_000).toBe(true);
     const addresses = [...(stored?.payload?.matchAll(/"address":"(\w+)"/g) ?? [])].map((m) => m[1] ?? "");
-    expect(addresses.map((address) => records.blob(address))).toEqual(texts.slice(0, 3));
-    expect(records.blob("nowhere")).toBe(null);
+    const stand = await records();
+    expect(addresses.map((address) => stand.blob(address))).toEqual(texts.slice(0, 3));
+    expect(stand.blob("nowhere")).toBe(null);
     await store.spoilBlobs();
     expect(await faultOf(all(journal, NOTES))).toMatchObject({ kind: "entry-bad", stream: NOTES, seq: 1 });
   });
@@ -757,7 +776,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
   rule("J-5 a key that looks like a blob's survives, and names no blob", async (store) => {
     const { journal, records } = await store.open();
     await journal.append(append(NOTES, 0, [note("secret ".repeat(3_000))]));
-    const [stored] = [...records.entries(NOTES)];
+    const [stored] = [...(await records()).entries(NOTES)];
     const stolen = JSON.parse(stored?.payload ?? "null") as { value: Json };
     const values: Json[] = [stolen.value, { $blob: 1 }, { $$blob: { $blob: "x" } }, [{ $blob: { address: "?" } }]];
     await journal.append(append(NOTES, 1, values.map(note)));
@@ -855,15 +874,18 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       { tool: "send", resource: { type: "Host", id: "a.example" } },
       { tool: "read", resource: { type: "Host", id: "a.example" } },
     ];
-    const like = (sought = { ...send, digest: EDITED }): string[] =>
-      b.journal.unknownsLike(sought).map((u) => `${u.session.slice(-1)}/${u.call}`);
+    const like = async (sought = { ...send, digest: EDITED }): Promise<string[]> => {
+      await b.catchUp();
+      return b.journal.unknownsLike(sought).map((u) => `${u.session.slice(-1)}/${u.call}`);
+    };
     await a.journal.append(append(one, 0, [opened("echo"), callDecided("1.0"), started("1.0"), callDecided("1.0", "b.example")]));
-    expect(like()).toEqual([]); // what runs is not unknown
+    expect(await like()).toEqual([]); // what runs is not unknown
     await a.journal.release(one);
     const again = await b.journal.take(S1); // another process finds out what the first one started
     await b.journal.append(append(again, 4, [lost("1.0")]));
     await b.journal.append(append(two, 0, [opened("other"), callDecided("1.0"), started("1.0"), lost("1.0"), lost("9.9")]));
-    expect(like()).toEqual(["1/1.0", "2/1.0"]); // each as it was when it started; of 9.9 nobody knows what it was
+    expect(await like()).toEqual(["1/1.0", "2/1.0"]); // each as it was when it started; of 9.9 nobody knows what it was
+    await a.catchUp();
     expect(a.journal.unknownsLike({ ...send, digest: EDITED })[0]).toEqual({
       session: S1,
       call: "1.0",
@@ -872,24 +894,24 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       cause: "hold-lost",
       at: 1_000,
     });
-    expect(like({ ...other, digest: ZERO })).toEqual(["1/1.0", "2/1.0"]); // the same digest
-    expect(like({ ...other, digest: EDITED })).toEqual([]);
-    expect(like({ ...send, resource: { type: "Host", id: "b.example" }, digest: EDITED })).toEqual([]);
-    expect(like({ ...send, resource: { type: "Path", id: "a.example" }, digest: EDITED })).toEqual([]);
+    expect(await like({ ...other, digest: ZERO })).toEqual(["1/1.0", "2/1.0"]); // the same digest
+    expect(await like({ ...other, digest: EDITED })).toEqual([]);
+    expect(await like({ ...send, resource: { type: "Host", id: "b.example" }, digest: EDITED })).toEqual([]);
+    expect(await like({ ...send, resource: { type: "Path", id: "a.example" }, digest: EDITED })).toEqual([]);
 
     expect((await faultOf(b.journal.append(append(two, 1, [resolved("1.0")]))))?.kind).toBe("append-conflict");
-    expect(like()).toEqual(["1/1.0", "2/1.0"]); // what was not written settles nothing
+    expect(await like()).toEqual(["1/1.0", "2/1.0"]); // what was not written settles nothing
     await b.journal.append(append(two, 5, [told("1.0", "cannot-tell"), turnEnded()]));
-    expect(like()).toEqual(["1/1.0", "2/1.0"]);
+    expect(await like()).toEqual(["1/1.0", "2/1.0"]);
     await b.journal.append(append(two, 7, [told("1.0", "did-not-happen")]));
-    expect(like()).toEqual(["1/1.0"]);
+    expect(await like()).toEqual(["1/1.0"]);
     await b.journal.append(append(again, 5, [resolved("1.0"), callDecided("2.0"), started("2.0")]));
-    expect(like()).toEqual([]);
+    expect(await like()).toEqual([]);
     const begun = b.journal.append(append(again, 8, [callDecided("3.0"), started("3.0")]));
     await Promise.all([begun, b.journal.append(append(again, 10, [lost("3.0"), lost("2.0")]))]); // in one breath
-    expect(like().toSorted()).toEqual(["1/2.0", "1/3.0"]);
+    expect((await like()).toSorted()).toEqual(["1/2.0", "1/3.0"]);
     await b.journal.append(append(again, 12, [late("2.0"), told("3.0", "happened")]));
-    expect(like()).toEqual([]);
+    expect(await like()).toEqual([]);
   });
 
   rule("G-30 what is known is known in every process as soon as it is durable, whoever said so, until it is taken out", async (store) => {
@@ -900,6 +922,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     await a.journal.append(append(hold, 0, [opened("echo"), learnt]));
     await a.journal.append(append(TRUSTED_VALUES, 0, [{ kind: "known.added", set: "paths", value: "docs/A", by, why: "ours" }]));
     const isKnown = (set: string, value: string, cased: boolean): boolean => b.journal.isKnown(set, [value], cased);
+    await b.catchUp();
     expect([isKnown("people", "ben@X.org", false), isKnown("people", "ben@x.org", true), isKnown("payees", "carl@x.org", false)]).toEqual([
       true,
       false,
@@ -914,11 +937,55 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(await listed("people", 1)).toEqual(["people Ben@x.org tool"]);
     expect(await listed(null, 10, { set: "people", value: "Ben@x.org" })).toEqual(["people carl@x.org tool"]);
     await b.journal.append(append(TRUSTED_VALUES, 1, [{ kind: "known.removed", set: "people", value: "ben@x.org", by, why: "left" }]));
+    await a.catchUp();
     expect([a.journal.isKnown("people", ["ben@x.org"], false), a.journal.isKnown("people", ["x", "carl@x.org"], false)]).toEqual([
       false,
       true,
     ]);
   });
+
+  rule(
+    "G-39 what a trusted source last said of a thing is read in every process as soon as it is durable, until it says something else",
+    async (store) => {
+      const [a, b] = [await store.open(), await store.open()];
+      const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
+      const told = (set: "session" | "project", status: string, skipped: readonly string[] = []): SessionEvent => ({
+        kind: "known.recorded",
+        call: callId("1.0"),
+        type: "order",
+        set,
+        maxAgeSeconds: 60,
+        establishes: null,
+        records: status === "" ? [] : [{ key: "O-1", owner: "c1", fields: { status } }],
+        skipped: skipped.map((key) => ({ key, field: "status", why: "missing" })),
+      });
+      const statusOf = (opened: typeof a, key = "O-1", type = "order") => opened.journal.recorded(type, key)?.fields["status"];
+      await a.journal.append(append(one, 0, [opened("echo"), told("session", "secret")]));
+      expect(statusOf(b)).toBe(undefined); // the session's own matter
+      await a.journal.append(append(one, 2, [told("project", "pending")]));
+      expect(a.journal.recorded("order", "O-1")).toMatchObject({
+        key: "O-1",
+        owner: "c1",
+        fields: { status: "pending" },
+        maxAgeSeconds: 60,
+      });
+      await b.catchUp();
+      expect([statusOf(b), statusOf(b, "o-1"), statusOf(b, "O-1", "parcel")]).toEqual(["pending", undefined, undefined]);
+      await b.journal.append(append(two, 0, [opened("echo"), told("project", "shipped")]));
+      await a.catchUp();
+      expect([statusOf(a), statusOf(b)]).toEqual(["shipped", "shipped"]);
+      expect((await faultOf(b.journal.append(append(two, 1, [told("project", "lost")]))))?.kind).toBe("append-conflict");
+      expect(statusOf(a)).toBe("shipped"); // what was not written says nothing
+      await a.journal.append(append(one, 3, [told("project", "", ["O-1"])]));
+      await b.catchUp();
+      expect([statusOf(a), statusOf(b)]).toEqual([undefined, undefined]); // it said something that could not be read
+      await a.journal.append(append(one, 4, [told("project", "pending")]));
+      const by = { kind: "user", id: "ann" } as const;
+      await b.journal.append(append(TRUSTED_VALUES, 0, [{ kind: "known.removed", set: "record:order", value: "O-1", by, why: "wrong" }]));
+      await a.catchUp(); // until then the store refuses what would begin on the older record
+      expect([statusOf(a), statusOf(b)]).toEqual([undefined, undefined]);
+    },
+  );
 
   rule("G-25 what rests on a count is refused once another has counted, and nothing of it is there", async (store) => {
     const [a, b] = [await store.open(), await store.open()];
@@ -935,6 +1002,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     });
     await a.journal.keepCounts(["calls:look"], at);
     await a.journal.append({ ...append(one, 0, [opened("echo")]), counts: begin("a", 0) });
+    await b.catchUp();
     expect([a, b].map(({ journal }, i) => journal.counted(sought(i === 0 ? "a" : "b")))).toEqual([
       { hour: 0, day: 0 },
       { hour: 1, day: 1 },
@@ -943,6 +1011,7 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     expect(late).toEqual({ kind: "counters-moved", counter: "calls:look" });
     expect(await all(b.journal, S2)).toEqual([]);
     await b.journal.append({ ...append(two, 0, [opened("echo")]), counts: begin("b", 1) });
+    await a.catchUp();
     expect(a.journal.counted(sought("a"))).toEqual({ hour: 1, day: 1 });
   });
 
@@ -983,8 +1052,38 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     await b.journal.keepCounts(["calls:look"], at);
     expect(b.journal.counted({ ...counter, hour, day, not: "nobody" })).toEqual({ hour: 3, day: 3 });
     for (const n of [4, 5]) await call(n);
+    await b.catchUp();
     expect(b.journal.counted({ ...counter, hour, day, not: "nobody" })).toEqual({ hour: 5, day: 5 });
   });
+
+  rule(
+    "G-42 amounts are summed exactly, per value too, from the entries and from then on, and what rests on an older sum is refused",
+    async (store) => {
+      const [a, b] = [await store.open(), await store.open()];
+      const hold = await a.journal.take(S1);
+      const at = millis(1_800_000_000_000);
+      const { hour, day } = toBucketSpan(at);
+      const amount = (by: number) => ({ amounts: { sum: { by, per: ["d1"] } } });
+      const call = (n: string, by: number): TimedEvent => ({ at, event: { ...started(n), ...amount(by) } as SessionEvent });
+      const counter = (value: string) => ({ name: "total:look/sum", agent: "echo", value });
+      const sums = (opened: typeof a) =>
+        ["", "d1", "d2"].map((value) => opened.journal.counted({ ...counter(value), hour, day, not: "nobody" }).day);
+      const add = (by: number) => ["", "d1"].map((value) => ({ ...counter(value), by, at }));
+      await a.journal.append({ ...append(hold, 0, [note("replaced")]), events: [{ at, event: opened("echo") }, call("1.0", 1_000)] });
+      await b.journal.keepCounts(["total:look/sum"], at);
+      expect(sums(b)).toEqual([1_000, 1_000, 0]);
+      const rests = (seen: number) => ({ owner: "a", add: add(2_345), unless: [{ ...counter(""), day, not: "a", seen }], before: day });
+      const more = { ...append(hold, 2, [note("replaced")]), events: [call("2.0", 2_345)] };
+      expect((await faultOf(a.journal.append({ ...more, counts: rests(999) })))?.kind).toBe("counters-moved");
+      await a.catchUp();
+      await a.journal.append({ ...more, counts: rests(1_000) });
+      await b.catchUp();
+      expect([sums(a), sums(b)]).toEqual([
+        [3_345, 3_345, 0],
+        [3_345, 3_345, 0],
+      ]);
+    },
+  );
 
   rule("I-2 an intent leaves the inbox with the event that it became, exactly once, or not at all", async (store) => {
     const [a, b] = [await store.open(), await store.open()];

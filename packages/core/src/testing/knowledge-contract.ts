@@ -21,7 +21,9 @@ import type { Runner } from "./journal-contract.ts";
 export type KnowledgeUnderTest = Readonly<{
   /** The same place each time: what one has written the next one finds. */
   open(): KnowledgeStore;
-  dispose(): void;
+  dispose(): void | Promise<void>;
+  /** Its database has no vectors: it says so, and finds by words. */
+  lacks?: "vectors";
 }>;
 
 const plain: Hash = (text) => {
@@ -61,32 +63,36 @@ export const asking = (query: string, more: Partial<Search> = {}): Search => ({
   ...more,
 });
 
-export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, { test, expect }: Runner): void {
+export function knowledgeContract(
+  name: string,
+  make: () => KnowledgeUnderTest | Promise<KnowledgeUnderTest>,
+  { test, expect }: Runner,
+): void {
   const rule = (sentence: string, body: (store: KnowledgeStore, under: KnowledgeUnderTest) => void | Promise<void>): void =>
     test(`${sentence} [${name}]`, async () => {
-      const under = make();
+      const under = await make();
       try {
         await body(under.open(), under);
       } finally {
-        under.dispose();
+        await under.dispose();
       }
     });
-  const texts = (store: KnowledgeStore, query: string, more: Partial<Search> = {}): readonly string[] =>
-    store.search(asking(query, more), null).hits.map(({ item: { body } }) => itemText(body));
+  const texts = async (store: KnowledgeStore, query: string, more: Partial<Search> = {}): Promise<readonly string[]> =>
+    (await store.search(asking(query, more), null)).hits.map(({ item: { body } }) => itemText(body));
 
-  rule("N-2 what was put is found by its words, in any capitals and close forms, and in scripts without spaces", (store) => {
-    store.put(makeFact("Billing", "uses", "PostgreSQL for ledgers"));
-    store.put(makeFact("天気", "は", "東京で晴れです"));
-    store.put(makeFact("Café", "liegt in der", "Straße"));
-    expect(texts(store, "BILLING ledger")).toEqual(["Billing uses PostgreSQL for ledgers"]);
-    expect(texts(store, "東京")).toHaveLength(1);
-    expect(texts(store, "cafe")).toHaveLength(1);
-    expect(texts(store, "straße")).toHaveLength(1);
-    expect(texts(store, "nothing of this")).toEqual([]);
-    expect(texts(store, "")).toEqual([]);
+  rule("N-2 what was put is found by its words, in any capitals and close forms, and in scripts without spaces", async (store) => {
+    await store.put(makeFact("Billing", "uses", "PostgreSQL for ledgers"));
+    await store.put(makeFact("天気", "は", "東京で晴れです"));
+    await store.put(makeFact("Café", "liegt in der", "Straße"));
+    expect(await texts(store, "BILLING ledger")).toEqual(["Billing uses PostgreSQL for ledgers"]);
+    expect(await texts(store, "東京")).toHaveLength(1);
+    expect(await texts(store, "cafe")).toHaveLength(1);
+    expect(await texts(store, "straße")).toHaveLength(1);
+    expect(await texts(store, "nothing of this")).toEqual([]);
+    expect(await texts(store, "")).toEqual([]);
   });
 
-  rule("N-2 an item comes back as it was put, with what it carries", (store, under) => {
+  rule("N-2 an item comes back as it was put, with what it carries", async (store, under) => {
     const one = makeFact("a", "b", "c", {
       labels: [label("untrusted")],
       directory: "src",
@@ -94,82 +100,82 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
       validTo: millis(5_000),
       confidence: 0.25,
     });
-    expect(store.put(one)).toEqual({ kind: "stored", superseded: null });
+    expect(await store.put(one)).toEqual({ kind: "stored", superseded: null });
     const again = under.open();
-    expect(again.get(one.id)).toEqual({ ...one, usedAt: null, uses: 0, supersededBy: null });
-    expect(again.get(knowledgeId(`k_${"0".repeat(24)}`))).toBe(null);
-    again.used([one.id, one.id], millis(9));
-    expect(under.open().get(one.id)).toMatchObject({ uses: 2, usedAt: 9 });
+    expect(await again.get(one.id)).toEqual({ ...one, usedAt: null, uses: 0, supersededBy: null });
+    expect(await again.get(knowledgeId(`k_${"0".repeat(24)}`))).toBe(null);
+    await again.used([one.id, one.id], millis(9));
+    expect(await under.open().get(one.id)).toMatchObject({ uses: 2, usedAt: 9 });
   });
 
-  rule("N-9 the same id twice is one item, and the first stays as it is", (store) => {
+  rule("N-9 the same id twice is one item, and the first stays as it is", async (store) => {
     const one = makeFact("a", "is", "b");
-    store.put(one);
-    expect(store.put({ ...one, body: { kind: "fact", subject: "a", predicate: "is", object: "other" } })).toEqual({ kind: "known" });
-    expect(store.get(one.id)?.body).toEqual(one.body);
-    expect(store.stats().items).toBe(1);
+    await store.put(one);
+    expect(await store.put({ ...one, body: { kind: "fact", subject: "a", predicate: "is", object: "other" } })).toEqual({ kind: "known" });
+    expect((await store.get(one.id))?.body).toEqual(one.body);
+    expect((await store.stats()).items).toBe(1);
   });
 
-  rule("N-9 a newer fact about the same subject and predicate supersedes the older one, and never overwrites it", (store) => {
+  rule("N-9 a newer fact about the same subject and predicate supersedes the older one, and never overwrites it", async (store) => {
     const old = makeFact("Billing", "runs on", "one machine");
     const now = makeFact("billing ", "RUNS  on", "three machines", { created: millis(2) });
-    store.put(old);
-    expect(store.put(now)).toEqual({ kind: "stored", superseded: old.id });
-    expect(texts(store, "billing machine")).toEqual([itemText(now.body)]);
-    expect(store.get(old.id)).toMatchObject({ body: old.body, supersededBy: now.id });
-    expect(store.put(old)).toEqual({ kind: "known" });
-    expect(texts(store, "billing machine")).toEqual([itemText(now.body)]);
+    await store.put(old);
+    expect(await store.put(now)).toEqual({ kind: "stored", superseded: old.id });
+    expect(await texts(store, "billing machine")).toEqual([itemText(now.body)]);
+    expect(await store.get(old.id)).toMatchObject({ body: old.body, supersededBy: now.id });
+    expect(await store.put(old)).toEqual({ kind: "known" });
+    expect(await texts(store, "billing machine")).toEqual([itemText(now.body)]);
   });
 
-  rule("N-9 what a person stands for, or what is another's, is not superseded by what an agent has learnt", (store) => {
+  rule("N-9 what a person stands for, or what is another's, is not superseded by what an agent has learnt", async (store) => {
     const sure = makeFact("port", "is", "4680", { verified: true, scope: "project", agent: null });
-    store.put(sure);
-    expect(store.put(makeFact("port", "is", "666", { scope: "project" }))).toEqual({ kind: "stored", superseded: null });
-    expect(texts(store, "port")).toHaveLength(2);
-    expect(store.put(makeFact("port", "is", "1", { scope: "shared" })).kind).toBe("stored");
-    expect(store.put(makeFact("port", "is", "2", { scope: "shared", agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
-    expect(store.put(makeFact("port", "is", "3", { agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
-    expect(store.get(sure.id)?.supersededBy).toBe(null);
+    await store.put(sure);
+    expect(await store.put(makeFact("port", "is", "666", { scope: "project" }))).toEqual({ kind: "stored", superseded: null });
+    expect(await texts(store, "port")).toHaveLength(2);
+    expect((await store.put(makeFact("port", "is", "1", { scope: "shared" }))).kind).toBe("stored");
+    expect(await store.put(makeFact("port", "is", "2", { scope: "shared", agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
+    expect(await store.put(makeFact("port", "is", "3", { agent: "bob" }))).toEqual({ kind: "stored", superseded: null });
+    expect((await store.get(sure.id))?.supersededBy).toBe(null);
   });
 
   rule(
     "N-10 of a working memory there is one per key, the newest; written late it changes nothing, and the one before it is gone",
-    (store) => {
+    async (store) => {
       const kept = (text: string, created: number, agent = "alice") =>
         item({ kind: "working", key: "last", text }, { created: millis(created), agent });
       const [first, second] = [kept("first words", 1), kept("second words", 5)];
-      store.put(first);
-      store.put(kept("bobs words", 3, "bob"));
-      expect(store.put(second)).toEqual({ kind: "stored", superseded: first.id });
-      expect(store.put(kept("between words", 4))).toEqual({ kind: "stale" });
-      expect(store.put(second)).toEqual({ kind: "known" });
-      expect(texts(store, "words")).toEqual(["second words"]);
-      expect(store.get(first.id)).toBe(null);
+      await store.put(first);
+      await store.put(kept("bobs words", 3, "bob"));
+      expect(await store.put(second)).toEqual({ kind: "stored", superseded: first.id });
+      expect(await store.put(kept("between words", 4))).toEqual({ kind: "stale" });
+      expect(await store.put(second)).toEqual({ kind: "known" });
+      expect(await texts(store, "words")).toEqual(["second words"]);
+      expect(await store.get(first.id)).toBe(null);
     },
   );
 
-  rule("N-9 what does not hold yet, or not any more, is not found", (store) => {
-    store.put(makeFact("sale", "is", "on", { validFrom: millis(10), validTo: millis(20) }));
-    const at = (now: number) => texts(store, "sale", { now: millis(now) }).length;
-    expect([at(9), at(10), at(19), at(20)]).toEqual([0, 1, 1, 0]);
+  rule("N-9 what does not hold yet, or not any more, is not found", async (store) => {
+    await store.put(makeFact("sale", "is", "on", { validFrom: millis(10), validTo: millis(20) }));
+    const at = async (now: number) => (await texts(store, "sale", { now: millis(now) })).length;
+    expect([await at(9), await at(10), await at(19), await at(20)]).toEqual([0, 1, 1, 0]);
   });
 
-  rule("N-11 nobody gets back what another agent keeps for itself, whatever they ask for, and how wide", (store) => {
-    store.put(makeFact("secret", "is", "alices"));
-    store.put(makeFact("secret", "is", "bobs", { agent: "bob" }));
-    store.put(makeFact("secret", "is", "shared", { agent: "bob", scope: "shared" }));
-    store.put(makeFact("secret", "is", "everybodys", { agent: null, scope: "project" }));
-    const seen = (agent: string, scope: Scope) => [...texts(store, "secret", { agent, scope })].sort();
-    expect(seen("alice", "agent")).toEqual(["secret is alices"]);
-    expect(seen("alice", "project")).toEqual(["secret is alices", "secret is everybodys"]);
-    expect(seen("bob", "shared")).toEqual(["secret is bobs", "secret is everybodys", "secret is shared"]);
+  rule("N-11 nobody gets back what another agent keeps for itself, whatever they ask for, and how wide", async (store) => {
+    await store.put(makeFact("secret", "is", "alices"));
+    await store.put(makeFact("secret", "is", "bobs", { agent: "bob" }));
+    await store.put(makeFact("secret", "is", "shared", { agent: "bob", scope: "shared" }));
+    await store.put(makeFact("secret", "is", "everybodys", { agent: null, scope: "project" }));
+    const seen = async (agent: string, scope: Scope) => [...(await texts(store, "secret", { agent, scope }))].sort();
+    expect(await seen("alice", "agent")).toEqual(["secret is alices"]);
+    expect(await seen("alice", "project")).toEqual(["secret is alices", "secret is everybodys"]);
+    expect(await seen("bob", "shared")).toEqual(["secret is bobs", "secret is everybodys", "secret is shared"]);
     for (const stranger of ["", "eve", "alice ", "ALICE", "agent", "project", "shared", "%", "alice' OR 1=1 --", "0q", "1q"])
-      expect(seen(stranger, "shared")).toEqual(["secret is everybodys", "secret is shared"]);
+      expect(await seen(stranger, "shared")).toEqual(["secret is everybodys", "secret is shared"]);
   });
 
-  rule("N-11 no word of a question can reach beyond it: no query language is understood", (store) => {
-    store.put(makeFact("canary", "is", "bobs", { agent: "bob" }));
-    store.put(makeFact("near", "is", "alices"));
+  rule("N-11 no word of a question can reach beyond it: no query language is understood", async (store) => {
+    await store.put(makeFact("canary", "is", "bobs", { agent: "bob" }));
+    await store.put(makeFact("near", "is", "alices"));
     for (const terms of [
       ['"canary"'],
       ['x" OR "canary'],
@@ -183,144 +189,164 @@ export function knowledgeContract(name: string, make: () => KnowledgeUnderTest, 
       ["a".repeat(100_000)],
       Array.from({ length: 5_000 }, (_, i) => `t${i}`),
     ])
-      for (const { item: one } of store.search(asking("x", { terms }), null).hits) expect(one.agent).toBe("alice");
-    expect(texts(store, "near")).toEqual(["near is alices"]);
+      for (const { item: one } of (await store.search(asking("x", { terms }), null)).hits) expect(one.agent).toBe("alice");
+    expect(await texts(store, "near")).toEqual(["near is alices"]);
   });
 
-  rule("N-7 a folder is itself, or it and what is below; names that begin alike are others", (store) => {
+  rule("N-7 a folder is itself, or it and what is below; names that begin alike are others", async (store) => {
     for (const directory of ["src", "src/loop", "srcs", "", null])
-      store.put(item({ kind: "pattern", title: "", text: `rule of ${directory ?? "nowhere"}` }, { directory }));
-    const found = (path: string, how: "at" | "below") => [...texts(store, "rule", { directory: { path, how } })].sort();
-    expect(found("src", "at")).toEqual(["rule of src"]);
-    expect(found("src", "below")).toEqual(["rule of src", "rule of src/loop"]);
-    expect(found("", "at")).toEqual(["rule of "]);
-    expect(found("", "below")).toHaveLength(4);
-    expect(found("s%", "below")).toEqual([]);
-    expect(found("sr_", "below")).toEqual([]);
+      await store.put(item({ kind: "pattern", title: "", text: `rule of ${directory ?? "nowhere"}` }, { directory }));
+    const found = async (path: string, how: "at" | "below") => [...(await texts(store, "rule", { directory: { path, how } }))].sort();
+    expect(await found("src", "at")).toEqual(["rule of src"]);
+    expect(await found("src", "below")).toEqual(["rule of src", "rule of src/loop"]);
+    expect(await found("", "at")).toEqual(["rule of "]);
+    expect(await found("", "below")).toHaveLength(4);
+    expect(await found("s%", "below")).toEqual([]);
+    expect(await found("sr_", "below")).toEqual([]);
   });
 
-  rule("N-12 what is forgotten is found nowhere, and does not come back under its id", (store, under) => {
+  rule("N-12 what is forgotten is found nowhere, and does not come back under its id", async (store, under) => {
     const one = makeFact("canary", "sings", "loudly");
-    store.put(one);
-    store.embed(new Map([[one.id, new Float32Array([1, 0])]]), "test/two");
-    expect(store.forget([one.id, knowledgeId(`k_${"9".repeat(24)}`)])).toEqual({ gone: 1, clean: true });
-    expect(texts(store, "canary")).toEqual([]);
-    expect(store.search(asking("x", { terms: [] }), { model: "test/two", values: new Float32Array([1, 0]) }).hits).toEqual([]);
-    expect(store.get(one.id)).toBe(null);
-    expect(under.open().put(one)).toEqual({ kind: "forgotten" });
-    expect(store.restore({ ...one, usedAt: null, uses: 0, supersededBy: null })).toBe("forgotten");
-    expect(store.stats()).toMatchObject({ items: 0, forgotten: 2 });
-    expect(store.list({ after: null, most: 10 })).toEqual([]);
+    await store.put(one);
+    await store.embed(new Map([[one.id, new Float32Array([1, 0])]]), "test/two");
+    expect(await store.forget([one.id, knowledgeId(`k_${"9".repeat(24)}`)])).toEqual({ gone: 1, clean: true });
+    expect(await texts(store, "canary")).toEqual([]);
+    expect((await store.search(asking("x", { terms: [] }), { model: "test/two", values: new Float32Array([1, 0]) })).hits).toEqual([]);
+    expect(await store.get(one.id)).toBe(null);
+    expect(await under.open().put(one)).toEqual({ kind: "forgotten" });
+    expect(await store.restore({ ...one, usedAt: null, uses: 0, supersededBy: null })).toBe("forgotten");
+    expect(await store.stats()).toMatchObject({ items: 0, forgotten: 2 });
+    expect(await store.list({ after: null, most: 10 })).toEqual([]);
   });
 
-  rule("N-3 what is near in meaning is found without a word of it; vectors of two models or lengths are never mixed", (store) => {
-    const [car, fish] = [makeFact("automobile", "has", "wheels"), makeFact("salmon", "has", "fins", { agent: "bob" })];
-    store.put(car);
-    store.put(fish);
-    expect(
-      store.embed(
-        new Map([
-          [car.id, new Float32Array([1, 0, 0])],
-          [fish.id, new Float32Array([0.9, 0.1, 0])],
-        ]),
-        "test/three",
-      ),
-    ).toBe(null);
-    const near = (values: readonly number[], model = "test/three", agent = "alice") =>
-      store.search(asking("vehicle", { agent }), { model, values: new Float32Array(values) });
-    expect(near([1, 0, 0]).hits.map(({ item: { id }, relevance }) => [id, Math.round(relevance * 100)])).toEqual([[car.id, 100]]);
-    expect(near([1, 0, 0], "test/three", "bob").hits.map(({ item: { id } }) => id)).toEqual([fish.id]);
-    expect(near([1, 0, 0], "test/other").hits).toEqual([]);
-    expect(near([1, 0, 0], "test/other").trouble).toMatch(/test\/three/);
-    expect(near([1, 0]).hits).toEqual([]);
-    expect(store.embed(new Map([[car.id, new Float32Array([1, 0, 0])]]), "test/other")).toMatch(/test\/three/);
-    expect(store.embed(new Map([[car.id, new Float32Array([1, 0])]]), "test/three")).toMatch(/dimension/);
-    expect(store.stats().vectors).toEqual({ model: "test/three", dimension: 3, count: 2 });
-    store.dropVectors();
-    expect(store.unembedded("test/other", 10)).toHaveLength(2);
-    expect(store.embed(new Map([[car.id, new Float32Array([1, 0])]]), "test/other")).toBe(null);
-    expect(store.unembedded("test/other", 10).map(({ id }) => id)).toEqual([fish.id]);
-  });
+  rule(
+    "N-3 what is near in meaning is found without a word of it; vectors of two models or lengths are never mixed",
+    async (store, under) => {
+      const [car, fish] = [makeFact("automobile", "has", "wheels"), makeFact("salmon", "has", "fins", { agent: "bob" })];
+      await store.put(car);
+      await store.put(fish);
+      if (under.lacks === "vectors") {
+        const towards = { model: "test/three", values: new Float32Array([1, 0, 0]) };
+        expect(await store.embed(new Map([[car.id, towards.values]]), towards.model)).toMatch(/vector/);
+        const { hits, trouble } = await store.search(asking("wheels"), towards);
+        expect(hits.map(({ item: { id } }) => id)).toEqual([car.id]);
+        expect(trouble).toMatch(/by words alone/);
+        expect((await store.stats()).vectors).toBe(null);
+        await store.dropVectors();
+        expect(await store.unembedded("test/three", 10)).toHaveLength(2);
+        return;
+      }
+      expect(
+        await store.embed(
+          new Map([
+            [car.id, new Float32Array([1, 0, 0])],
+            [fish.id, new Float32Array([0.9, 0.1, 0])],
+          ]),
+          "test/three",
+        ),
+      ).toBe(null);
+      const near = async (values: readonly number[], model = "test/three", agent = "alice") =>
+        store.search(asking("vehicle", { agent }), { model, values: new Float32Array(values) });
+      expect((await near([1, 0, 0])).hits.map(({ item: { id }, relevance }) => [id, Math.round(relevance * 100)])).toEqual([[car.id, 100]]);
+      expect((await near([1, 0, 0], "test/three", "bob")).hits.map(({ item: { id } }) => id)).toEqual([fish.id]);
+      expect((await near([1, 0, 0], "test/other")).hits).toEqual([]);
+      expect((await near([1, 0, 0], "test/other")).trouble).toMatch(/test\/three/);
+      expect((await near([1, 0])).hits).toEqual([]);
+      expect(await store.embed(new Map([[car.id, new Float32Array([1, 0, 0])]]), "test/other")).toMatch(/test\/three/);
+      expect(await store.embed(new Map([[car.id, new Float32Array([1, 0])]]), "test/three")).toMatch(/dimension/);
+      expect((await store.stats()).vectors).toEqual({ model: "test/three", dimension: 3, count: 2 });
+      await store.dropVectors();
+      expect(await store.unembedded("test/other", 10)).toHaveLength(2);
+      expect(await store.embed(new Map([[car.id, new Float32Array([1, 0])]]), "test/other")).toBe(null);
+      expect((await store.unembedded("test/other", 10)).map(({ id }) => id)).toEqual([fish.id]);
+    },
+  );
 
-  rule("N-14 a document's pieces are replaced all at once: the same stay, others are superseded, what comes back is back", (store) => {
-    const piece = (text: string) =>
-      item({ kind: "chunk", document: "a.md", title: "A", text }, { scope: "project", agent: null, source: "document" });
-    const [one, two, three] = [piece("first part"), piece("second part"), piece("third part")];
-    const key = { path: "a.md", scope: "project", agent: null } as const;
-    expect(store.replace({ ...key, digest: ZERO }, [one, two], millis(1))).toEqual({ added: 2, kept: 0, gone: 0 });
-    expect(store.replace({ ...key, digest: ZERO }, [two, three], millis(2))).toEqual({ added: 1, kept: 1, gone: 1 });
-    expect([...texts(store, "part")].sort()).toEqual(["A: second part", "A: third part"]);
-    expect(store.replace({ ...key, digest: ZERO }, [one], millis(3))).toEqual({ added: 1, kept: 0, gone: 2 });
-    expect(texts(store, "part")).toEqual(["A: first part"]);
-    expect(store.documents()).toEqual([{ ...key, digest: ZERO, chunks: 1 }]);
-    expect(store.documents("b.md")).toEqual([]);
-    expect([...store.piecesOf(key)].sort()).toEqual([one.id, two.id, three.id].sort());
-    store.forget(store.piecesOf(key));
-    expect(store.documents()).toEqual([]);
-    expect(store.replace({ ...key, digest: ZERO }, [one, two], millis(4))).toEqual({ added: 0, kept: 0, gone: 0 });
-  });
+  rule(
+    "N-14 a document's pieces are replaced all at once: the same stay, others are superseded, what comes back is back",
+    async (store) => {
+      const piece = (text: string) =>
+        item({ kind: "chunk", document: "a.md", title: "A", text }, { scope: "project", agent: null, source: "document" });
+      const [one, two, three] = [piece("first part"), piece("second part"), piece("third part")];
+      const key = { path: "a.md", scope: "project", agent: null } as const;
+      expect(await store.replace({ ...key, digest: ZERO }, [one, two], millis(1))).toEqual({ added: 2, kept: 0, gone: 0 });
+      expect(await store.replace({ ...key, digest: ZERO }, [two, three], millis(2))).toEqual({ added: 1, kept: 1, gone: 1 });
+      expect([...(await texts(store, "part"))].sort()).toEqual(["A: second part", "A: third part"]);
+      expect(await store.replace({ ...key, digest: ZERO }, [one], millis(3))).toEqual({ added: 1, kept: 0, gone: 2 });
+      expect(await texts(store, "part")).toEqual(["A: first part"]);
+      expect(await store.documents()).toEqual([{ ...key, digest: ZERO, chunks: 1 }]);
+      expect(await store.documents("b.md")).toEqual([]);
+      expect([...(await store.piecesOf(key))].sort()).toEqual([one.id, two.id, three.id].sort());
+      await store.forget(await store.piecesOf(key));
+      expect(await store.documents()).toEqual([]);
+      expect(await store.replace({ ...key, digest: ZERO }, [one, two], millis(4))).toEqual({ added: 0, kept: 0, gone: 0 });
+    },
+  );
 
-  rule("N-2 everything is listed by id, and restored as it was", (store, under) => {
+  rule("N-2 everything is listed by id, and restored as it was", async (store, under) => {
     const all = ["a", "b", "c", "d", "e"].map((subject) => makeFact(subject, "is", "x", { labels: [label("pii")] }));
-    for (const one of all) store.put(one);
-    store.put(makeFact("a", "is", "y", { created: millis(2) }));
-    store.used([all[1]?.id ?? knowledgeId("")], millis(4));
-    const first = store.list({ after: null, most: 4 });
-    const rest = store.list({ after: first.at(-1)?.id ?? null, most: 4 });
+    for (const one of all) await store.put(one);
+    await store.put(makeFact("a", "is", "y", { created: millis(2) }));
+    await store.used([all[1]?.id ?? knowledgeId("")], millis(4));
+    const first = await store.list({ after: null, most: 4 });
+    const rest = await store.list({ after: first.at(-1)?.id ?? null, most: 4 });
     const listed: readonly StoredItem[] = [...first, ...rest];
     expect(listed.map(({ id }) => id)).toEqual([...listed].map(({ id }) => id).sort());
     expect(listed).toHaveLength(6);
-    const other = make();
+    const other = await make();
     try {
       const copy = other.open();
-      for (const one of listed) expect(copy.restore(one)).toBe("stored");
-      for (const one of listed) expect(copy.restore(one)).toBe("known");
-      expect(copy.list({ after: null, most: 10 })).toEqual(listed);
-      expect([...texts(copy, "x y")].sort()).toEqual([...texts(under.open(), "x y")].sort());
+      for (const one of listed) expect(await copy.restore(one)).toBe("stored");
+      for (const one of listed) expect(await copy.restore(one)).toBe("known");
+      expect(await copy.list({ after: null, most: 10 })).toEqual(listed);
+      expect([...(await texts(copy, "x y"))].sort()).toEqual([...(await texts(under.open(), "x y"))].sort());
     } finally {
-      other.dispose();
+      await other.dispose();
     }
   });
 
-  rule("N-9 what is restored takes its place among what is there by its time: one is current, and nothing that was is lost", (store) => {
-    const past = (one: KnowledgeItem): StoredItem => ({ ...one, usedAt: null, uses: 0, supersededBy: null });
-    const port = (object: string, created: number, more: Partial<KnowledgeItem> = {}) =>
-      makeFact("port", "is", object, { created: millis(created), ...more });
-    const here = port("two", 2);
-    store.put(here);
-    const [older, newer, same] = [port("one", 1), port("three", 3), port("also three", 3)];
-    expect(store.restore(past(older))).toBe("stored");
-    expect(store.get(older.id)?.supersededBy).toBe(here.id);
-    expect(store.restore(past(newer))).toBe("stored");
-    expect(store.get(here.id)?.supersededBy).toBe(newer.id);
-    store.restore(past(same));
-    expect(texts(store, "port")).toEqual([itemText(newer.body)]);
-    store.restore(past(port("sure", 2, { verified: true }))); // N-9 a newer one that nobody stands for does not push it out
-    expect([...texts(store, "port")].sort()).toEqual(["port is sure", itemText(newer.body)]);
-    store.restore(past(port("surer", 9, { verified: true })));
-    expect(texts(store, "port")).toEqual(["port is surer"]);
-  });
+  rule(
+    "N-9 what is restored takes its place among what is there by its time: one is current, and nothing that was is lost",
+    async (store) => {
+      const past = (one: KnowledgeItem): StoredItem => ({ ...one, usedAt: null, uses: 0, supersededBy: null });
+      const port = (object: string, created: number, more: Partial<KnowledgeItem> = {}) =>
+        makeFact("port", "is", object, { created: millis(created), ...more });
+      const here = port("two", 2);
+      await store.put(here);
+      const [older, newer, same] = [port("one", 1), port("three", 3), port("also three", 3)];
+      expect(await store.restore(past(older))).toBe("stored");
+      expect((await store.get(older.id))?.supersededBy).toBe(here.id);
+      expect(await store.restore(past(newer))).toBe("stored");
+      expect((await store.get(here.id))?.supersededBy).toBe(newer.id);
+      await store.restore(past(same));
+      expect(await texts(store, "port")).toEqual([itemText(newer.body)]);
+      await store.restore(past(port("sure", 2, { verified: true }))); // N-9 a newer one that nobody stands for does not push it out
+      expect([...(await texts(store, "port"))].sort()).toEqual(["port is sure", itemText(newer.body)]);
+      await store.restore(past(port("surer", 9, { verified: true })));
+      expect(await texts(store, "port")).toEqual(["port is surer"]);
+    },
+  );
 
-  rule("N-9 N-10 of a working memory that is restored the newest stays, whichever came first", (store) => {
+  rule("N-9 N-10 of a working memory that is restored the newest stays, whichever came first", async (store) => {
     const kept = (text: string, created: number): StoredItem => ({
       ...item({ kind: "working", key: "last", text }, { created: millis(created) }),
       usedAt: null,
       uses: 0,
       supersededBy: null,
     });
-    expect(store.restore(kept("second words", 5))).toBe("stored");
-    expect(store.restore(kept("first words", 1))).toBe("known");
-    expect(store.restore(kept("third words", 9))).toBe("stored");
-    expect(texts(store, "words")).toEqual(["third words"]);
-    expect(store.stats().items).toBe(1);
+    expect(await store.restore(kept("second words", 5))).toBe("stored");
+    expect(await store.restore(kept("first words", 1))).toBe("known");
+    expect(await store.restore(kept("third words", 9))).toBe("stored");
+    expect(await texts(store, "words")).toEqual(["third words"]);
+    expect((await store.stats()).items).toBe(1);
   });
 
-  rule("N-9 however many that no longer hold would fit better, what holds is found", (store) => {
+  rule("N-9 however many that no longer hold would fit better, what holds is found", async (store) => {
     const rule = (text: string, created: number, more: Partial<KnowledgeItem> = {}) =>
       store.put(item({ kind: "pattern", title: "", text }, { created: millis(created), ...more }));
-    rule("the ferry leaves at nine, from the pier behind the old harbour office", 1);
-    for (let i = 0; i < 220; i += 1) rule("ferry harbour", 10 + i, { validTo: millis(500) });
-    expect(texts(store, "ferry harbour")).toHaveLength(1);
-    expect(texts(store, "ferry harbour", { now: millis(400) }).includes("ferry harbour")).toBe(true);
+    await rule("the ferry leaves at nine, from the pier behind the old harbour office", 1);
+    for (let i = 0; i < 220; i += 1) await rule("ferry harbour", 10 + i, { validTo: millis(500) });
+    expect(await texts(store, "ferry harbour")).toHaveLength(1);
+    expect((await texts(store, "ferry harbour", { now: millis(400) })).includes("ferry harbour")).toBe(true);
   });
 }

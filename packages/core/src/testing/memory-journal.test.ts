@@ -24,7 +24,7 @@ const make: MakeStore = async () => {
     async open() {
       opened += 1;
       const process = openMemory(disk, portsOf(`w${opened}`));
-      return { ...process, die: async () => process.die() };
+      return { ...process, records: async () => process.records, catchUp: async () => {}, die: async () => process.die() };
     },
     async fill() {
       disk.broken.detail = "the disk is full";

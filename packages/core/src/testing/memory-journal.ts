@@ -14,6 +14,7 @@ import {
   computeDeadLetterChanges,
   decodePayload,
   EMPTY_STREAM,
+  findRecorded,
   foldPendingApprovals,
   foldUnknowns,
   type Hold,
@@ -65,6 +66,7 @@ import {
   type Millis,
   millis,
   type RecentCounts,
+  recordSet,
   type SealMode,
   type Seq,
   type SessionId,
@@ -99,7 +101,7 @@ export type MemoryDisk = Readonly<{
   holds: Map<SessionId, HoldRow>;
   inbox: Map<IntentId, InboxRow>;
   halts: Set<string>;
-  known: TrustedValue[];
+  known: (TrustedValue & Readonly<{ by: JournalEvent }>)[];
   /** Names that are counted, and the rows: what, by whom, in which bucket. */
   kept: Set<string>;
   counts: { readonly count: Count; readonly owner: string }[];
@@ -322,7 +324,7 @@ export function openMemory(
     for (const { at, event } of events)
       for (const { set, value, on } of listTrustedValueChanges(event)) {
         const left = disk.known.filter((k) => k.set !== set || (on ? k.value !== value : k.value.toLowerCase() !== value.toLowerCase()));
-        disk.known.splice(0, disk.known.length, ...left, ...(on ? [{ set, value, from: stream, at }] : []));
+        disk.known.splice(0, disk.known.length, ...left, ...(on ? [{ set, value, from: stream, at, by: event }] : []));
       }
     for (const count of append.counts?.add ?? [])
       if (disk.kept.has(count.name)) disk.counts.push({ count, owner: append.counts?.owner ?? "" });
@@ -482,6 +484,10 @@ export function openMemory(
     unknownsLike: (sought) => disk.unknowns.filter((u) => isSameCall(u, sought)).sort((a, b) => a.at - b.at),
     isKnown: (set, values, cased) =>
       disk.known.some((k) => k.set === set && values.some((v) => (cased ? v === k.value : v.toLowerCase() === k.value.toLowerCase()))),
+    recorded(type, key) {
+      const row = disk.known.find((k) => k.set === recordSet(type) && k.value === key);
+      return row === undefined ? null : findRecorded(row.by, row.at, type, key);
+    },
     known: async ({ set, after, most }) =>
       disk.known
         .filter((k) => (set === null || k.set === set) && (after === null || byValue(k, after) > 0))

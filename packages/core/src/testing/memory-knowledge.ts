@@ -2,11 +2,11 @@
 import { findSupersession, holdsAt, itemText, maySupersede, toSlot } from "../knowledge/item.ts";
 import type { Search } from "../knowledge/port.ts";
 import { CANDIDATES, rankCandidates } from "../knowledge/rank.ts";
-import type { DocumentKey, KnowledgeStore, KnownDocument, Vector } from "../knowledge/store.ts";
+import type { DocumentKey, KnownDocument, LocalKnowledgeStore, Vector } from "../knowledge/store.ts";
 import { splitWords, stem } from "../knowledge/words.ts";
 import { type KnowledgeId, type KnowledgeItem, type StoredItem, scopesWithin } from "../vocab/index.ts";
 
-export function memoryKnowledge(): KnowledgeStore {
+export function memoryKnowledge(): LocalKnowledgeStore {
   const items = new Map<KnowledgeId, StoredItem>();
   const forgotten = new Set<KnowledgeId>();
   const documents = new Map<string, KnownDocument>();
@@ -20,7 +20,7 @@ export function memoryKnowledge(): KnowledgeStore {
     if (was !== undefined) items.set(id, { ...was, ...to });
   };
 
-  function put(item: KnowledgeItem): ReturnType<KnowledgeStore["put"]> {
+  function put(item: KnowledgeItem): ReturnType<LocalKnowledgeStore["put"]> {
     if (forgotten.has(item.id)) return { kind: "forgotten" };
     if (items.has(item.id)) return { kind: "known" };
     const slot = toSlot(item);
@@ -50,7 +50,7 @@ export function memoryKnowledge(): KnowledgeStore {
       one.directory === directory.path ||
       (directory.how === "below" && one.directory !== null && (directory.path === "" || one.directory.startsWith(`${directory.path}/`))));
 
-  function search(given: Search, vector: Vector | null): ReturnType<KnowledgeStore["search"]> {
+  function search(given: Search, vector: Vector | null): ReturnType<LocalKnowledgeStore["search"]> {
     const seen = current().filter((one) => isVisible(given, one));
     const stems = given.terms.map(stem);
     const matched = seen
@@ -73,6 +73,7 @@ export function memoryKnowledge(): KnowledgeStore {
   }
 
   return {
+    reach: "local",
     search,
     put,
     used(ids, at) {

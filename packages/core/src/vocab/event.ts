@@ -42,6 +42,7 @@ const KNOWN: Readonly<Record<JournalEvent["kind"], true>> = {
   "labels.added": true,
   "labels.removed": true,
   "known.learned": true,
+  "known.recorded": true,
   "names.told": true,
   "text.cleaned": true,
   "knowledge.recalled": true,

@@ -11,7 +11,8 @@ export type Fault =
   | { readonly kind: "journal-unwritable"; readonly detail: string }
   | { readonly kind: "journal-replaced"; readonly file: string; readonly how: "removed" | "replaced" | "emptied" }
   | { readonly kind: "journal-doubted"; readonly what: string; readonly detail: string }
-  | { readonly kind: "journal-unreadable"; readonly file: string; readonly detail: string }
+  /** `file` is null where the journal lies in a database, which `detail` names. */
+  | { readonly kind: "journal-unreadable"; readonly file: string | null; readonly detail: string }
   | { readonly kind: "history-invalid"; readonly index: number; readonly detail: string }
   // holds
   | { readonly kind: "halted"; readonly scope: string }
@@ -131,11 +132,13 @@ const TEXTS: Readonly<{ [K in Fault["kind"]]: (f: FaultOf<K>) => FaultText }> = 
       `the project is read-only, because its journal was changed from outside: ${f.what}: ${f.detail}`,
       'run `orgate journal verify` and restore a journal that you trust; `orgate journal acknowledge --reason "…"` then lets work go on',
     ),
-  "journal-unreadable": (f) =>
-    line(
-      `\`${f.file}\` cannot be read as a journal: ${f.detail}`,
-      "a project's journal begins with its first `orgate run`; a damaged file is best replaced by a copy whose head you trust",
-    ),
+  "journal-unreadable": ({ file, detail }) =>
+    file === null
+      ? line(`the journal cannot be read: ${detail}`, "look at `[cluster]` in orgate.toml, and whether the database runs; docs/guide/cluster.md says more")
+      : line(
+          `\`${file}\` cannot be read as a journal: ${detail}`,
+          "a project's journal begins with its first `orgate run`; a damaged file is best replaced by a copy whose head you trust",
+        ),
   "history-invalid": (f) =>
     line(
       `message ${f.index} of the imported history is invalid: ${f.detail}`,

@@ -18,6 +18,7 @@ export * from "./principal.ts";
 export * from "./proposal.ts";
 export * from "./rules/answerable.ts";
 export * from "./rules/budget.ts";
+export * from "./rules/decision-time.ts";
 export * from "./rules/declaration.ts";
 export * from "./rules/durability.ts";
 export * from "./rules/halt.ts";

@@ -20,7 +20,7 @@ export type KnowledgeBody =
 export type KnowledgeKind = KnowledgeBody["kind"];
 export const KNOWLEDGE_KINDS: readonly KnowledgeKind[] = Object.freeze(["fact", "procedure", "pattern", "episode", "working", "chunk"]);
 
-/** Items from memory are shown with their relevance, all others with their confidence (K-4). */
+/** Items from memory are shown with their relevance, all others with their confidence (K-3). */
 export const isMemory = (kind: KnowledgeKind): boolean => kind === "working" || kind === "episode";
 
 export type KnowledgeSource = "experience" | "learning" | "document" | "person";

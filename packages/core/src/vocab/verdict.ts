@@ -1,8 +1,10 @@
 /** Decisions of the gate about one action. They always have reasons; only `allow` yields a permit. */
 
-import type { ApprovalId, CallId, Digest, GrantId, Label, PolicyId } from "./ids.ts";
+import { type ApprovalId, type CallId, type Digest, type GrantId, type Label, millis, type PolicyId } from "./ids.ts";
 import type { Scope } from "./knowledge.ts";
 import type { Principal, Surface } from "./principal.ts";
+import { type DecisionTime, toDecisionTime } from "./rules/decision-time.ts";
+import type { Subject, ThingFacts, ThingsFacts } from "./rules/records.ts";
 import type { Origin } from "./rules/schedule.ts";
 import type { Json, JsonObject } from "./text/canonical.ts";
 import type { Effect, Resource } from "./tool.ts";
@@ -75,6 +77,14 @@ export type Facts = Readonly<{
   supposed?: true;
   /** Facts about the arguments that are targets: computed only where a policy reads them. */
   aims(): ArgumentFacts;
+  /** Whom the session serves; null: nobody has said. */
+  subject: Subject | null;
+  /** Records of the things that arguments refer to, by type: looked up only where a policy reads them. A type of which one thing is not on record is absent. */
+  records(): Readonly<Record<string, ThingsFacts>>;
+  /** The time of the decision, on the clocks of this zone. */
+  now(zone: string): DecisionTime;
+  /** The approval that the action has got; null: none. */
+  approval: Readonly<{ ageSeconds: number }> | null;
 }>;
 
 /** By argument; an argument that was not given is absent. */
@@ -85,10 +95,13 @@ export type ArgumentFacts = Readonly<{
   numbers: Readonly<Record<string, NumberFacts>>;
   outgoing: Readonly<Record<string, OutgoingFacts>>;
   /** Of all together, where nothing else is known: in the tables beside policies, and when a decision is explained. */
-  sums?: Readonly<{ targets: TargetsSum; values: ValuesSum; outgoing: OutgoingFacts }>;
+  sums?: Readonly<{ targets: TargetsSum; values: ValuesSum; outgoing: OutgoingFacts; amount?: NumberFacts | null }>;
 }>;
-export type TargetsSum = Readonly<Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder" | "said"> & { count: number }>;
-/** Of the plain texts and the numbers together. */
+/** `named`: each target is vouched for, or stands for a thing whose name the user wrote in this turn. */
+export type TargetsSum = Readonly<
+  Pick<TargetFacts, "inRequest" | "known" | "vouched" | "seenUnder" | "said" | "recorded" | "owned"> & { named: boolean; count: number }
+>;
+/** Of the plain texts and the numbers together, but for numbers on record: the price of a thing needs nobody's word. */
 export type ValuesSum = Readonly<Pick<TargetFacts, "inRequest" | "said"> & { count: number }>;
 
 /** How long ago the user last named a value: 0 turns is this one. Of several values the one that was named longest ago. */
@@ -106,7 +119,7 @@ export type TargetFacts = Readonly<{
   inRequest: boolean;
   /** It is a member of a trusted set. */
   known: boolean;
-  /** Each of its values is one or the other. */
+  /** Each of its values is one or the other, or a trusted source gives it the name that the user wrote in this turn. */
   vouched: boolean;
   /** Labels of the outputs in which it was seen in this session. */
   seenUnder: readonly string[];
@@ -121,12 +134,27 @@ export type TargetFacts = Readonly<{
   nameInRequest: boolean;
   /** Null: the user has not named each of its values in this session, as far back as is looked. A look-up: only where a policy reads it. */
   said(): Said | null;
+  /** The record of the thing that the one value stands for; null: there is none, or there are several values. */
+  record(): ThingFacts | null;
+  /** A trusted source has said something of each thing that a value stands for, and it has not aged. */
+  recorded(): boolean;
+  /** Each value is the subject's id, or stands for a thing whose record says that it is the subject's. */
+  owned(): boolean;
 }>;
+
+/** Of a target that stands for nothing on record. */
+export const NOT_RECORDED: Pick<TargetFacts, "record" | "recorded" | "owned"> = Object.freeze({
+  record: () => null,
+  recorded: () => false,
+  owned: () => false,
+});
 
 /** Of all numbers of one argument together. Amounts are whole ten-thousandths. */
 export type NumberFacts = Readonly<{
   inRequest: boolean;
   said(): Said | null;
+  /** A trusted source has said this very number of the thing that `per` refers to: its price, its total. Of a number without `per` never so. */
+  recorded(): boolean;
   /** Null: several, or what a decimal cannot hold. */
   amount: number | null;
   /** Over the calls of this tool, this one with them; null: a decimal cannot hold it. */
@@ -142,13 +170,19 @@ export type OutgoingFacts = Readonly<{
   addresses: readonly string[];
   /** Each link and address in it was written by the user in this turn, or is known. */
   vouched: boolean;
+  /** All of it was: nothing leaves but the user's own words, or nothing at all. */
+  inRequest: boolean;
   seenUnder: readonly string[];
 }>;
 
 export const NO_ARGUMENT_FACTS: ArgumentFacts = Object.freeze({ targets: {}, texts: {}, numbers: {}, outgoing: {} });
 /** Nothing was counted lately, and nothing is aimed at. */
-export const NO_MORE_FACTS: Pick<Facts, "media" | "lately" | "aims"> = Object.freeze({
+export const NO_MORE_FACTS: Pick<Facts, "media" | "lately" | "aims" | "subject" | "records" | "now" | "approval"> = Object.freeze({
   media: [],
+  subject: null,
+  records: () => ({}),
+  now: (zone: string) => toDecisionTime(millis(0), zone),
+  approval: null,
   lately: () => ({ hour: 0, day: 0 }),
   aims: () => NO_ARGUMENT_FACTS,
 });
@@ -172,7 +206,7 @@ export type Ask = Readonly<{ policy: PolicyId; question: string; terms: Approval
 
 /** How a question may be answered. */
 export type ApprovalTerms = Readonly<{
-  /** Groups of people who may answer; empty: anybody whom the policies let approve. */
+  /** Groups of people who may answer, and `requester`, whom the session acts for; empty: anybody whom the policies let approve. */
   approvers: readonly string[];
   /** Number of different people who have to approve. */
   quorum: number;
@@ -184,6 +218,11 @@ export type ApprovalTerms = Readonly<{
   /** Labels that may join the session without ending a grant; absent: none. */
   grantSurvives?: readonly string[] | undefined;
 }>;
+/** Stands among the approvers for the person whose words the turn follows. No group of users can have this name. */
+export const REQUESTER = "requester";
+/** A person's own yes is worth nothing where anything is asked of somebody else too. */
+export const isForRequester = (asks: readonly Readonly<{ terms: Pick<ApprovalTerms, "approvers"> }>[]): boolean =>
+  asks.length > 0 && asks.every(({ terms }) => terms.approvers.includes(REQUESTER));
 export const DEFAULT_TERMS: ApprovalTerms = Object.freeze({ approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" });
 
 export type Verdict =
@@ -239,7 +278,15 @@ export type UserAct =
   /** To remove a session's content from the journal for good. */
   | Readonly<{ kind: "erase" } & OneSession>
   /** `requester` is on whose behalf the session runs: a policy may keep the two apart. */
-  | Readonly<{ kind: "approve" | "deny" | "withdraw"; approval: string; agent: string; tool: string; requester: string }>
+  | Readonly<{
+      kind: "approve" | "deny" | "withdraw";
+      approval: string;
+      agent: string;
+      tool: string;
+      requester: string;
+      /** Everything that is asked is for the requester to answer (`@approvers("requester")`): their own yes to this very action. */
+      forRequester?: boolean;
+    }>
   | Readonly<{ kind: "resolve"; call: string; agent: string; tool: string }>
   | Readonly<{ kind: "halt"; scope: string }>
   | Readonly<{ kind: "set-breaker"; breaker: string }>

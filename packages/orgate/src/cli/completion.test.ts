@@ -17,6 +17,9 @@ test("A-9 completion offers commands, verbs, options and fixed values", () => {
   expect(completed("journal", "verify", "--h")).toEqual(["--head", "--help"]);
   expect(completed("completion", "")).toEqual(expect.arrayContaining(["bash", "zsh", "fish"]));
   expect(completed("run", "ops", "--in")).toEqual(["--input"]);
+  expect(completed("run", "ops", "--su")).toEqual(["--subject"]);
+  for (const verb of ["eval", "explain"])
+    expect(completed("policy", verb, "--re")).toEqual(expect.arrayContaining(["--records", "--resource"]));
 });
 
 test("A-9 every command is in every script", () => {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
+import { readAddress } from "./cluster-schema.ts";
 import { configKeys, toConfig } from "./config.ts";
 
 /** A written setting, and the value that it changes. */
@@ -10,6 +11,9 @@ const S = { agent: "a", cron: "* * * * *" };
 const W = { agent: "a", path: "/hooks/x", provider: "github", secret: "s" };
 const schedule = (more: object): object => ({ schedules: { x: { ...S, ...more } } });
 const webhook = (more: object): object => ({ webhooks: { x: { ...W, ...more } } });
+const cluster = (more: object): object => ({ cluster: { database: "postgres://ana@db:5432/orgate", ...more } });
+const restate = (more: object): object =>
+  cluster({ restate: { ingress: "http://127.0.0.1:8080", admin: "http://127.0.0.1:9070", ...more } });
 const price = (more: object): object => ({ prices: { "p/m": { input: 1, output: 2, ...more } } });
 
 const ROWS: Readonly<Record<string, Row>> = {
@@ -22,6 +26,19 @@ const ROWS: Readonly<Record<string, Row>> = {
   "retention.archive": [{ retention: { archive: "kept" } }, "retention.archive", "/p/kept"],
   "retention.closed": [{ retention: { closed: "90d" } }, "retention.closedMs", 7_776_000_000],
   "retention.idle": [{ retention: { idle: "2d" } }, "retention.idleMs", 172_800_000],
+  "cluster.database": [cluster({ database: { env: "D" } }), "journal.cluster.database", { kind: "env", name: "D" }],
+  "cluster.listen": [cluster({ listen: { file: "f" } }), "journal.cluster.listen", { kind: "file", file: "/p/f" }],
+  "cluster.schema": [cluster({ schema: "team" }), "journal.cluster.schema", "team"],
+  "cluster.lease_seconds": [cluster({ lease_seconds: 3 }), "journal.cluster.leaseMs", 3_000],
+  "cluster.pool": [cluster({ pool: 9 }), "journal.cluster.poolSize", 9],
+  "cluster.statement_seconds": [cluster({ statement_seconds: 2 }), "journal.cluster.statementMs", 2_000],
+  "cluster.lock_seconds": [cluster({ lock_seconds: 0.5 }), "journal.cluster.lockMs", 500],
+  "cluster.restate.ingress": [restate({ ingress: "http://r:1/" }), "journal.cluster.restate.ingress", "http://r:1"],
+  "cluster.restate.admin": [restate({ admin: "https://r:2" }), "journal.cluster.restate.admin", "https://r:2"],
+  "cluster.restate.endpoint": [restate({ endpoint: "http://workers:9080" }), "journal.cluster.restate.endpoint", "http://workers:9080"],
+  "cluster.restate.host": [restate({ host: "0.0.0.0" }), "journal.cluster.restate.host", "0.0.0.0"],
+  "cluster.restate.port": [restate({ port: 1 }), "journal.cluster.restate.port", 1],
+  "cluster.restate.identity": [restate({ identity: ["publickeyv1_abc"] }), "journal.cluster.restate.identity", ["publickeyv1_abc"]],
   "skills.home": [{ skills: { home: true } }, "skillsHome", expect.stringContaining("skills")],
   "knowledge.embedding": [
     { knowledge: { embedding: "openai/text-embedding-3-small" } },
@@ -30,6 +47,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   ],
   "groups.agents.*": [{ groups: { agents: { g: ["a"] } } }, "groups.agents.g", ["a"]],
   "groups.users.*": [{ groups: { users: { g: ["u"] } } }, "groups.users.g", ["u"]],
+  "policies.timezone": [{ policies: { timezone: "Europe/Berlin" } }, "groups.world.zone", "Europe/Berlin"],
+  "policies.subject.*": [{ policies: { subject: { tier: "string" } } }, "groups.world.subject.tier", "string"],
   "models.default": [{ models: { default: "offline/echo" } }, "models.default", "offline/echo"],
   "ports.module": [{ ports: { module: "ports.ts" } }, "ports", "ports.ts"],
   "prices.*.input": [price({ input: 3 }), "prices.p/m.input", 3],
@@ -108,6 +127,41 @@ test("A-4 every setting is on a page of the guide, and the page of projects is i
   expect(missing).toEqual([]);
   const written = /```toml\n([\s\S]*?)```/.exec(project)?.[1] ?? "";
   expect(toConfig(parse(written), "/p", "/p/orgate.toml").kind).toBe("config");
+});
+
+test("A-4 the address of a database is written without its password, or is found in a variable or a file when it is opened", () => {
+  const database = (written: unknown): unknown => at(configOf({ cluster: { database: written } }), "journal.cluster.database");
+  expect(database("postgres://ana@db/orgate")).toEqual({ kind: "text", text: "postgres://ana@db/orgate" });
+  for (const wrong of [
+    "postgres://ana:secret@db/orgate",
+    "postgres://db/x?password=secret",
+    "mysql://db/x",
+    "",
+    5,
+    { env: "a b" },
+    { other: "x" },
+  ])
+    expect(() => database(wrong)).toThrow("without a password");
+  expect(readAddress({ kind: "env", name: "D" }, { D: " postgres://db/x\n" })).toBe("postgres://db/x");
+  expect(() => readAddress({ kind: "env", name: "D" }, {})).toThrow("the address of the database is to come from $D");
+  expect(() => readAddress({ kind: "file", file: "/nowhere/url" }, {})).toThrow("cannot be read from `/nowhere/url`");
+});
+
+test("A-4 the settings that deploy/ has for many machines are read", () => {
+  const written = parse(readFileSync(new URL("../../../../deploy/project/orgate.toml", import.meta.url), "utf8"));
+  const read = toConfig(written, "/p", "/p/orgate.toml");
+  expect(read).toMatchObject({
+    kind: "config",
+    config: {
+      journal: {
+        directory: "/var/lib/orgate",
+        cluster: {
+          ...{ database: { kind: "env", name: "ORGATE_DATABASE" }, listen: { kind: "env", name: "ORGATE_LISTEN" } },
+          ...{ schema: "example", leaseMs: 10_000, poolSize: 8, statementMs: 30_000, lockMs: 10_000 },
+        },
+      },
+    },
+  });
 });
 
 test("A-4 a setting that is not there is refused, with the one that was meant", () => {

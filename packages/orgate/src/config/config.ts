@@ -10,17 +10,25 @@ import {
   POWER_CUTS,
   type PowerCut,
   type Prices,
+  RECORD_FIELD_TYPES,
+  type RecordFieldType,
   SEAL_MODES,
   type SealMode,
   suggestNearest,
+  UTC,
 } from "@orgate/core/vocab";
 import * as z from "zod";
 import type { Draft } from "../files/file-overlay.ts";
+import { type ClusterConfig, clusterSchema, toClusterConfig } from "./cluster-schema.ts";
 import { projectScheduleSchema, projectWebhookSchema, type ScheduleConfig, type WebhookConfig } from "./schedule-schema.ts";
+import { isTimeZone } from "./time-zone.ts";
 
 const member = lazily(() => z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, _ and -"));
 /** A group and who is in it. */
 const groups = lazily(() => z.record(member(), z.array(member())).default({}));
+
+/** Of the subject of a session. */
+const attribute = lazily(() => z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be letters, digits and _, a letter first"));
 
 /** Of a million tokens. */
 const amount = lazily(() => z.number().min(0));
@@ -62,8 +70,15 @@ const projectSchema = lazily(() =>
     retention: z
       .strictObject({ archive: z.string().min(1).exactOptional(), closed: age().exactOptional(), idle: age().exactOptional() })
       .prefault({}),
+    cluster: clusterSchema(),
     skills: z.strictObject({ home: z.boolean().default(false) }).prefault({}),
     groups: z.strictObject({ agents: groups(), users: groups() }).prefault({}),
+    policies: z
+      .strictObject({
+        timezone: z.string().refine(isTimeZone, "must be a time zone, such as UTC or Europe/Berlin").default(UTC),
+        subject: z.record(attribute(), z.enum(RECORD_FIELD_TYPES)).default({}),
+      })
+      .prefault({}),
     models: z.strictObject({ default: model().exactOptional() }).prefault({}),
     ports: z.strictObject({ module: z.string().refine(isInside, "must be a path below the project's folder, without `..`") }).optional(),
     prices: z.record(model(), price()).default({}),
@@ -124,8 +139,8 @@ export type Config = Readonly<{
   knowledge: Readonly<{ embedding: string | null }>;
   /** Limits of the coordinator, in place of those of its file. */
   coordinator: Readonly<Partial<Pick<Limits, "iterations" | "tokens" | "turnMs">>>;
-  /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. */
-  journal: Readonly<{ directory: string; powerCut: PowerCut; sealing: SealMode }>;
+  /** `directory`, absolute: where the journal's database, blobs, keys, locks and sockets lie. `cluster`: the database in place of files; null: SQLite. */
+  journal: Readonly<{ directory: string; powerCut: PowerCut; sealing: SealMode; cluster: ClusterConfig | null }>;
   /** When sessions are archived, and where to (absolute); null: never, nowhere. */
   retention: Readonly<{ archive: string | null; closedMs: number | null; idleMs: number | null }>;
   /** Where `orgate up` listens, the names under which it is reached beside its address, the proxies in front of it, and how many sessions it drives at once. */
@@ -150,7 +165,12 @@ export type Config = Readonly<{
 }>;
 
 export type Members = Readonly<Record<string, readonly string[]>>;
-export type Groups = Readonly<{ agents: Members; users: Members }>;
+export type Groups = Readonly<{
+  agents: Members;
+  users: Members;
+  /** What else policies read of the project: whose clocks `context.now` shows, and which attributes callers give a subject. */
+  world?: Readonly<{ zone: string; subject: Readonly<Record<string, RecordFieldType>> }>;
+}>;
 
 export type ConfigIssue = Readonly<{ path: readonly PropertyKey[]; detail: string }>;
 export type ReadConfig = Readonly<{ kind: "config"; config: Config } | { kind: "invalid"; issue: ConfigIssue }>;
@@ -163,10 +183,12 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
     project,
     journal,
     retention,
+    cluster,
     server,
     knowledge,
     skills,
     groups,
+    policies,
     models,
     ports,
     prices,
@@ -186,13 +208,18 @@ export function toConfig(value: unknown, root: string, file: string): ReadConfig
       tools: Object.freeze(project.tools),
       policies: join(root, "policies"),
       skillsHome: skills.home ? join(homedir(), ".agents", "skills") : null,
-      groups,
+      groups: Object.freeze({ ...groups, world: Object.freeze({ zone: policies.timezone, subject: policies.subject }) }),
       models: Object.freeze({ default: models.default ?? null }),
       ports: ports?.module ?? null,
       prices,
       knowledge: Object.freeze({ embedding: knowledge.embedding ?? null }),
       coordinator,
-      journal: Object.freeze({ directory: resolve(root, journal.directory), powerCut: journal.power_cut, sealing: journal.sealing }),
+      journal: Object.freeze({
+        directory: resolve(root, journal.directory),
+        powerCut: journal.power_cut,
+        sealing: journal.sealing,
+        cluster: toClusterConfig(cluster, root),
+      }),
       retention: Object.freeze({
         archive: retention.archive === undefined ? null : resolve(root, retention.archive),
         closedMs: retention.closed ?? null,

@@ -1,9 +1,9 @@
 /** Items of the knowledge store as rows: inserted, indexed by words, superseded, removed. Callers hold the transaction. */
 import type { DatabaseSync } from "node:sqlite";
-import { findSupersession, itemText, type KnowledgeStore, maySupersede, toRealm, toSlot } from "@orgate/core/knowledge";
+import { findSupersession, itemText, type LocalKnowledgeStore, maySupersede, toRealm, toSlot } from "@orgate/core/knowledge";
 import { type KnowledgeId, type KnowledgeItem, type StoredItem, toCanonicalJson } from "@orgate/core/vocab";
-import { COLUMNS, toStoredItem } from "./sqlite-schema.ts";
-import { toIndexWords } from "./sqlite-search.ts";
+import { toIndexWords } from "./index-words.ts";
+import { COLUMNS, toStoredItem } from "./item-rows.ts";
 import type { Vectors } from "./sqlite-vectors.ts";
 
 export class KnowledgeItems {
@@ -39,7 +39,7 @@ export class KnowledgeItems {
     return this.#sql.isForgotten.get(id) !== undefined;
   }
 
-  put(item: KnowledgeItem): ReturnType<KnowledgeStore["put"]> {
+  put(item: KnowledgeItem): ReturnType<LocalKnowledgeStore["put"]> {
     if (this.isForgotten(item.id)) return { kind: "forgotten" };
     if (this.#rowOf(item.id) !== null) return { kind: "known" };
     const before = this.#listSlot(toSlot(item));
@@ -56,7 +56,7 @@ export class KnowledgeItems {
   }
 
   /** Stores an exported item with its past: an item that was superseded elsewhere stays superseded. */
-  restore(item: StoredItem): ReturnType<KnowledgeStore["restore"]> {
+  restore(item: StoredItem): ReturnType<LocalKnowledgeStore["restore"]> {
     if (this.isForgotten(item.id)) return "forgotten";
     if (this.#rowOf(item.id) !== null) return "known";
     const { by, supersedes } = findSupersession(item, this.#listSlot(item.supersededBy === null ? toSlot(item) : null));
@@ -141,8 +141,8 @@ export class KnowledgeItems {
 
   #index(n: number, realm: number, item: KnowledgeItem): void {
     const words = toIndexWords(realm, itemText(item.body));
-    this.#sql.addWords.run(n, words);
-    for (const word of new Set(words.split(" "))) if (word !== "") this.#sql.count.run(word);
+    this.#sql.addWords.run(n, words.join(" "));
+    for (const word of new Set(words)) this.#sql.count.run(word);
   }
 
   /** Takes an item out of both searches. */

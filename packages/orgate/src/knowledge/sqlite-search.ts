@@ -3,29 +3,11 @@
  * are sought in those partitions alone, and the rows are taken from those realms only.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { CANDIDATES, rankCandidates, type Search, type SearchResult, splitWords, stem, type Vector } from "@orgate/core/knowledge";
-import { type StoredItem, scopesWithin } from "@orgate/core/vocab";
-import { COLUMNS, toStoredItem } from "./sqlite-schema.ts";
+import { CANDIDATES, rankCandidates, type Search, type SearchResult, type Vector } from "@orgate/core/knowledge";
+import { scopesWithin } from "@orgate/core/vocab";
+import { type CountedWord, chooseWords, isIn, realmWord, soughtWords } from "./index-words.ts";
+import { COLUMNS, toStoredItem } from "./item-rows.ts";
 import type { Vectors } from "./sqlite-vectors.ts";
-
-/** As it stands in the index. */
-export const realmWord = (realm: number, word: string): string => `${realm}q${stem(word)}`;
-const MOST_WORDS = 4_000;
-export function toIndexWords(realm: number, text: string): string {
-  const words: string[] = [];
-  for (const word of splitWords(text)) {
-    if (word.length <= LONGEST_WORD) words.push(realmWord(realm, word));
-    if (words.length >= MOST_WORDS) break;
-  }
-  return words.join(" ");
-}
-const LONGEST_WORD = 64;
-const MOST_SOUGHT = 32;
-/**
- * N-3 the rarest words are searched first, and only a bounded number of rows is ranked: a word that every item has says nothing. Where none of those fits, the
- * rarest of the others is sought, and of the items that have it the newest are taken: as the index has them, unranked, until there are enough.
- */
-const MOST_ROWS = 600;
 
 const NOW = "(i.valid_from IS NULL OR i.valid_from <= :now) AND (i.valid_to IS NULL OR i.valid_to > :now)";
 const MINE = "i.superseded_by IS NULL AND i.realm IN (:r0, :r1, :r2)";
@@ -53,6 +35,8 @@ export const KNOWLEDGE_SQL = Object.freeze({
   realm: "SELECT n FROM realms WHERE scope = ? AND agent = ?",
 });
 
+const quoted = ({ word }: CountedWord): string => `"${word}"`;
+
 export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search, vector: Vector | null) => SearchResult {
   const prepared = (sql: string, walk: string) => ({ rank: db.prepare(sql), walk: db.prepare(walk) });
   const lookups = {
@@ -71,41 +55,22 @@ export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search,
     });
   }
 
-  /** `rank`: words that few enough have, all of them together; `walk`: the rarest of the others. */
-  function matchOf(terms: readonly string[], realms: readonly number[]): Readonly<{ rank: string | null; walk: string | null }> {
-    const words = new Set<string>();
-    for (const term of terms.slice(0, MOST_SOUGHT * 4))
-      for (const word of splitWords(term.slice(0, LONGEST_WORD * 2)))
-        if (words.size < MOST_SOUGHT && word.length <= LONGEST_WORD) words.add(word);
-    const known = [...words]
-      .flatMap((word) => realms.map((n) => realmWord(n, word)))
-      .map((word) => ({ word, rows: Number(count?.get(word)?.items ?? 0) }))
-      .filter(({ rows }) => rows > 0)
-      .sort((a, b) => a.rows - b.rows);
-    let rows = 0;
-    const sought = known.filter((one) => {
-      rows += one.rows;
-      return rows <= MOST_ROWS;
-    });
-    const other = known[sought.length];
-    return {
-      rank: sought.length === 0 ? null : sought.map(({ word }) => `"${word}"`).join(" OR "),
-      walk: other === undefined ? null : `"${other.word}"`,
-    };
-  }
-
   return (search, vector) => {
     const realms = realmsOf(search);
     if (realms.length === 0) return { hits: [], trouble: null };
     const [r0 = -1, r1 = -1, r2 = -1] = realms;
     const bound = { r0, r1, r2, now: search.now };
-    const match = matchOf(search.terms, realms);
+    const match = chooseWords(
+      soughtWords(search.terms)
+        .flatMap((word) => realms.map((n) => realmWord(n, word)))
+        .map((word) => ({ word, rows: Number(count?.get(word)?.items ?? 0) })),
+    );
     const { directory } = search;
     const { anywhere, at, below, everywhere } = lookups;
     const { rank, walk } = directory === null ? anywhere : directory.how === "at" ? at : directory.path === "" ? everywhere : below;
     const where = directory === null || (directory.path === "" && directory.how === "below") ? {} : { path: directory.path };
-    const rare = match.rank === null ? [] : rank.all({ ...bound, match: match.rank, ...where });
-    const rows = rare.length > 0 || match.walk === null ? rare : walk.all({ ...bound, match: match.walk, ...where });
+    const rare = match.rank.length === 0 ? [] : rank.all({ ...bound, match: match.rank.map(quoted).join(" OR "), ...where });
+    const rows = rare.length > 0 || match.walk === null ? rare : walk.all({ ...bound, match: quoted(match.walk), ...where });
     const lexical = rows.map(toStoredItem);
     const near = vector === null ? { rows: [], trouble: null } : vectors.nearest(vector, realms, CANDIDATES);
     const nearest = near.rows.flatMap(({ n, cosine }) => {
@@ -115,10 +80,4 @@ export function openSearch(db: DatabaseSync, vectors: Vectors): (search: Search,
     });
     return { hits: rankCandidates({ lexical, nearest }, search), trouble: near.trouble };
   };
-}
-
-function isIn({ directory: own }: StoredItem, asked: Search["directory"]): boolean {
-  if (asked === null) return true;
-  if (own === null) return false;
-  return own === asked.path || (asked.how === "below" && (asked.path === "" || own.startsWith(`${asked.path}/`)));
 }

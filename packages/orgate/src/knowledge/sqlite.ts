@@ -4,19 +4,21 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { DocumentKey, KnowledgeStats, KnowledgeStore } from "@orgate/core/knowledge";
+import type { DocumentKey, KnowledgeStats, LocalKnowledgeStore } from "@orgate/core/knowledge";
 import { digest, type KnowledgeId, type KnowledgeItem, type Scope, type StoredItem } from "@orgate/core/vocab";
+import { COLUMNS, toStoredItem } from "./item-rows.ts";
 import { KnowledgeItems } from "./sqlite-items.ts";
-import { COLUMNS, hasKnowledge, knowledgeFile, openKnowledgeDatabase, toStoredItem } from "./sqlite-schema.ts";
+import { hasKnowledge, knowledgeFile, openKnowledgeDatabase } from "./sqlite-schema.ts";
 import { openSearch } from "./sqlite-search.ts";
 import { openVectors, type Vectors } from "./sqlite-vectors.ts";
 
 export { hasKnowledge };
 
-export const openKnowledge = (directory: string): KnowledgeStore => new SqliteKnowledge(directory);
+export const openKnowledge = (directory: string): LocalKnowledgeStore => new SqliteKnowledge(directory);
 
-class SqliteKnowledge implements KnowledgeStore {
-  readonly search: KnowledgeStore["search"];
+class SqliteKnowledge implements LocalKnowledgeStore {
+  readonly reach = "local";
+  readonly search: LocalKnowledgeStore["search"];
   readonly #directory: string;
   readonly #db: DatabaseSync;
   readonly #vectors: Vectors;
@@ -41,11 +43,11 @@ class SqliteKnowledge implements KnowledgeStore {
 
   // ── items ──
 
-  put(item: KnowledgeItem): ReturnType<KnowledgeStore["put"]> {
+  put(item: KnowledgeItem): ReturnType<LocalKnowledgeStore["put"]> {
     return this.#transact(() => this.#items.put(item));
   }
 
-  restore(item: StoredItem): ReturnType<KnowledgeStore["restore"]> {
+  restore(item: StoredItem): ReturnType<LocalKnowledgeStore["restore"]> {
     return this.#transact(() => this.#items.restore(item));
   }
 
@@ -53,7 +55,7 @@ class SqliteKnowledge implements KnowledgeStore {
     return this.#items.get(id);
   }
 
-  list({ after, most }: Parameters<KnowledgeStore["list"]>[0]): readonly StoredItem[] {
+  list({ after, most }: Parameters<LocalKnowledgeStore["list"]>[0]): readonly StoredItem[] {
     return this.#items.list(after ?? "", most);
   }
 
@@ -74,7 +76,7 @@ class SqliteKnowledge implements KnowledgeStore {
     return this.#items.isForgotten(id);
   }
 
-  forget(ids: readonly KnowledgeId[]): ReturnType<KnowledgeStore["forget"]> {
+  forget(ids: readonly KnowledgeId[]): ReturnType<LocalKnowledgeStore["forget"]> {
     const gone = this.#transact(() => {
       const removed = ids.filter((id) => this.#items.forget(id)).length;
       for (const one of this.documents())
@@ -87,7 +89,7 @@ class SqliteKnowledge implements KnowledgeStore {
 
   // ── documents ──
 
-  documents(path?: string): ReturnType<KnowledgeStore["documents"]> {
+  documents(path?: string): ReturnType<LocalKnowledgeStore["documents"]> {
     return (path === undefined ? this.#sql.documents.all() : this.#sql.documentsAt.all(path)).map(toDocument);
   }
 
@@ -95,7 +97,10 @@ class SqliteKnowledge implements KnowledgeStore {
     return this.#pieces(document).map(({ id }) => id);
   }
 
-  replace(document: Parameters<KnowledgeStore["replace"]>[0], pieces: readonly KnowledgeItem[]): ReturnType<KnowledgeStore["replace"]> {
+  replace(
+    document: Parameters<LocalKnowledgeStore["replace"]>[0],
+    pieces: readonly KnowledgeItem[],
+  ): ReturnType<LocalKnowledgeStore["replace"]> {
     return this.#transact(() => this.#replace(document, pieces));
   }
 
@@ -104,9 +109,9 @@ class SqliteKnowledge implements KnowledgeStore {
   }
 
   #replace(
-    { path, scope, agent, digest: of }: Parameters<KnowledgeStore["replace"]>[0],
+    { path, scope, agent, digest: of }: Parameters<LocalKnowledgeStore["replace"]>[0],
     pieces: readonly KnowledgeItem[],
-  ): ReturnType<KnowledgeStore["replace"]> {
+  ): ReturnType<LocalKnowledgeStore["replace"]> {
     const items = this.#items;
     const next = [...new Map(pieces.filter(({ id }) => !items.isForgotten(id)).map((one) => [one.id, one])).values()];
     const ids = new Set(next.map(({ id }) => id));
@@ -130,7 +135,7 @@ class SqliteKnowledge implements KnowledgeStore {
     return about !== null && about.model !== model ? [] : this.#items.listUnembedded(most);
   }
 
-  embed(given: Parameters<KnowledgeStore["embed"]>[0], model: string): ReturnType<KnowledgeStore["embed"]> {
+  embed(given: Parameters<LocalKnowledgeStore["embed"]>[0], model: string): ReturnType<LocalKnowledgeStore["embed"]> {
     return this.#transact(() => {
       const rows = [...given].flatMap(([id, values]) => {
         const at = this.#items.locate(id);

@@ -89,5 +89,6 @@ test("W-6 what is asked of the policies is about what is done; what makes no sen
     tool: "look",
     requester: "ann",
   });
+  expect(userActFor(act("approve", "approval", { ...whole, forRequester: true }))).toMatchObject({ forRequester: true });
   expect(userActFor(act("say", "session", { ...whole, requester: null }))).toBeNull();
 });

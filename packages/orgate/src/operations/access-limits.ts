@@ -55,7 +55,9 @@ export function userActFor(act: Act): UserAct | null {
     case "approve":
     case "deny":
     case "withdraw":
-      return about(act, (what) => (what.kind === "approval" ? { ...what, kind } : null));
+      return about(act, (what) =>
+        what.kind === "approval" ? { ...what, kind, ...(act.forRequester ? { forRequester: true } : {}) } : null,
+      );
     case "resolve":
       return about(act, (what) => (what.kind === "call" ? { ...what, kind } : null));
     case "halt":

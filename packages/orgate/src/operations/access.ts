@@ -19,6 +19,8 @@ export type Act = Readonly<{
   tool: string | null;
   /** On whose behalf the session runs. */
   requester: string | null;
+  /** Of an approval request: everything in it is for the requester to answer. */
+  forRequester: boolean;
 }>;
 export const act = (kind: ActName, on: ActOn, about: Partial<Omit<Act, "kind" | "on">> = {}): Act => ({
   agent: null,
@@ -26,6 +28,7 @@ export const act = (kind: ActName, on: ActOn, about: Partial<Omit<Act, "kind" | 
   id: null,
   tool: null,
   requester: null,
+  forRequester: false,
   ...about,
   kind,
   on,

@@ -4,7 +4,7 @@
  * W-9 a forbidden resource is indistinguishable from a missing one: a session, approval request, grant or call that is refused and may not be observed either gets
  *      the very answer of one that does not exist.
  */
-import { approvalId, FaultError, type GrantId, isSessionId, principalName, type SessionId } from "@orgate/core";
+import { approvalId, FaultError, type GrantId, isForRequester, isSessionId, principalName, type SessionId } from "@orgate/core";
 import { eachRow, type ListedDeadLetter, type PendingApproval, type SessionSummary, type StandingGrant } from "@orgate/core/journal";
 import { type OperationAct, wireProblem } from "@orgate/protocol";
 import { requesterName } from "../identity/requester.ts";
@@ -94,10 +94,17 @@ export const aboutGrant = ({ grant, session, agent, tool, onBehalfOf }: Standing
 
 export async function aboutQuestion(
   { session: find }: Pick<Runtime["inspect"], "session">,
-  { approval, session, agent, tool }: Pick<PendingApproval, "approval" | "session" | "agent" | "tool">,
+  {
+    approval,
+    session,
+    agent,
+    tool,
+    asks = [],
+  }: Pick<PendingApproval, "approval" | "session" | "agent" | "tool"> & Partial<Pick<PendingApproval, "asks">>,
 ): Promise<Partial<Act>> {
   const of = await find(session);
-  return { id: approval, session, agent, tool, requester: of === null ? null : requesterName(of.principal) };
+  const requester = of === null ? null : requesterName(of.principal);
+  return { id: approval, session, agent, tool, requester, forRequester: isForRequester(asks) };
 }
 
 /** The reason for a refusal, as the caller sees it. */

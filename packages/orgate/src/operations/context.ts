@@ -3,7 +3,7 @@ import type { Agent, JsonObject } from "@orgate/core";
 import type { Config } from "../config/config.ts";
 import type { Runtime } from "../runtime/api.ts";
 import type { ProjectSchedules } from "../schedules/project-schedules.ts";
-import type { ViewsWorker } from "../store/views-worker.ts";
+import type { ViewsWorker } from "../store/threads/views-worker.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { HealthChecks } from "./health-checks.ts";
 import type { Idempotency } from "./idempotency.ts";

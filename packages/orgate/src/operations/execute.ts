@@ -172,7 +172,7 @@ export class OperationExecutor {
 
   /** W-5. A crash may come between the entry that an intent became and the stored answer: the entry is the answer. */
   async #findEarlier(given: KeyedRequest, { status }: Operation, params: unknown): Promise<KeyedReply | null> {
-    const intent = this.#options.once.findIntent(given);
+    const intent = await this.#options.once.findIntent(given);
     const session = textIn(params, "session") ?? "";
     if (intent === null || !isSessionId(session)) return null;
     const entry = await findNewestEntry(this.#options.runtime.place.store.journal, session, (event) => readIntentId(event) === intent);

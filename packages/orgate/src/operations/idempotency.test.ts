@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FaultError, intentId } from "@orgate/core";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openRequestKeys, type RequestKeys } from "../store/idempotency-keys.ts";
+import { openRequestKeys } from "../store/idempotency-keys.ts";
 import { deriveIntentId, deriveName, deriveSessionId, Idempotency, isDerivedName, type KeyedRequest } from "./idempotency.ts";
 
 let folder: string;
-let keys: RequestKeys;
+let keys: ReturnType<typeof openRequestKeys>;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "orgate-once-"));
   keys = openRequestKeys(folder);
@@ -66,10 +66,10 @@ test("W-5 two requests at once under one key are one, and a request that failed 
   expect(runs).toBe(2);
 });
 
-test("W-5 an intent belongs to the first request that claimed it, also after a restart", () => {
+test("W-5 an intent belongs to the first request that claimed it, also after a restart", async () => {
   const intent = intentId("c-1");
-  expect(new Idempotency(keys, Date.now).claim(intent, { text: "hello" })).toBe(intent);
+  expect(await new Idempotency(keys, Date.now).claim(intent, { text: "hello" })).toBe(intent);
   const restarted = new Idempotency(keys, Date.now);
-  expect(restarted.claim(intent, { text: "hello" })).toBe(intent);
-  expect(() => restarted.claim(intent, { text: "bye" })).toThrow("used for another request");
+  expect(await restarted.claim(intent, { text: "hello" })).toBe(intent);
+  await expect(restarted.claim(intent, { text: "bye" })).rejects.toThrow("used for another request");
 });

@@ -10,7 +10,7 @@
 import { type IntentId, intentId, type SessionId, sessionId } from "@orgate/core";
 import { idempotencyKey, type OperationName, wireProblem } from "@orgate/protocol";
 import { sha256 } from "../node/crypto.ts";
-import type { RequestKeys } from "../store/idempotency-keys.ts";
+import type { KeptRequest, RequestKeys } from "../store/store.ts";
 import type { AccessScope } from "./access.ts";
 import { refusal } from "./refusal.ts";
 
@@ -70,17 +70,14 @@ export class Idempotency {
   /** Runs the work, unless the request was answered before or is under way. */
   async run(request: KeyedRequest, work: (key: IdempotencyKey) => Promise<KeyedReply>): Promise<KeyedReply> {
     const { id, digest } = readKey(request);
-    const before = this.#find(id, digest);
-    if (before !== null) return before;
-    const again = this.#keys.find(id) !== null;
-    mustBeSame(this.#keys.begin(id, digest, this.#now()), digest);
-    const reply = work({ intent: request.intent ?? intentUnder(id), external: `key-${id.slice(0, DIGITS)}`, again });
-    this.#underWay.set(id, { digest, reply });
+    const running = this.#findUnderWay(id, digest);
+    if (running !== null) return running;
+    const reply = this.#runOrRepeat(id, digest, ({ again }) =>
+      work({ intent: request.intent ?? intentUnder(id), external: `key-${id.slice(0, DIGITS)}`, again }),
+    );
+    this.#underWay.set(id, { digest, reply }); // nothing was awaited yet: two requests at once cannot both find nothing
     try {
-      const replied = await reply;
-      const { status, value, isProvisional } = replied;
-      if (!isProvisional) this.#keys.keep(id, digest, { status, body: JSON.stringify(value ?? null) }, this.#now());
-      return replied;
+      return await reply;
     } finally {
       this.#underWay.delete(id);
     }
@@ -89,37 +86,50 @@ export class Idempotency {
   /** The earlier reply under this key; null if there is none. */
   async findReply(request: KeyedRequest): Promise<KeyedReply | null> {
     const { id, digest } = readKey(request);
-    return this.#find(id, digest);
+    return this.#findUnderWay(id, digest) ?? toReply(await this.#find(id, digest));
   }
 
   /** The intent of a request that was begun under this key; null if the key was not used. */
-  findIntent(request: KeyedRequest): IntentId | null {
+  async findIntent(request: KeyedRequest): Promise<IntentId | null> {
     const { id, digest } = readKey(request);
-    const found = this.#keys.find(id);
-    if (found === null) return null;
-    mustBeSame(found.digest, digest);
-    return request.intent ?? intentUnder(id);
+    return (await this.#find(id, digest)) === null ? null : (request.intent ?? intentUnder(id));
   }
 
-  /** Binds a derived intent to its request, on disk; throws if it belongs to another request. Returns the intent. */
-  claim(intent: IntentId, request: unknown): IntentId {
+  /** Binds a derived intent to its request, durably; rejects if it belongs to another request. Returns the intent. */
+  async claim(intent: IntentId, request: unknown): Promise<IntentId> {
     const digest = sha256(JSON.stringify(request));
-    mustBeSame(this.#keys.begin(intent, digest, this.#now()), digest, "id");
+    mustBeSame(await this.#keys.begin(intent, digest, this.#now()), digest, "id");
     return intent;
   }
 
-  /** Synchronous, so that two requests at once cannot both find nothing. */
-  #find(id: string, digest: string): Promise<KeyedReply> | null {
+  async #runOrRepeat(id: string, digest: string, work: (key: Pick<IdempotencyKey, "again">) => Promise<KeyedReply>): Promise<KeyedReply> {
+    const before = await this.#find(id, digest);
+    const earlier = toReply(before);
+    if (earlier !== null) return earlier;
+    mustBeSame(await this.#keys.begin(id, digest, this.#now()), digest);
+    const replied = await work({ again: before !== null });
+    const { status, value, isProvisional } = replied;
+    if (!isProvisional) await this.#keys.keep(id, digest, { status, body: JSON.stringify(value ?? null) }, this.#now());
+    return replied;
+  }
+
+  #findUnderWay(id: string, digest: string): Promise<KeyedReply> | null {
     const running = this.#underWay.get(id);
-    const before = running ?? this.#keys.find(id);
-    if (before === null) return null;
-    mustBeSame(before.digest, digest);
-    if ("reply" in before) return before.reply;
-    if (before.status === null) return null;
-    const value: unknown = JSON.parse(before.body);
-    return Promise.resolve({ status: before.status, value, isProvisional: false });
+    if (running === undefined) return null;
+    mustBeSame(running.digest, digest);
+    return running.reply;
+  }
+
+  async #find(id: string, digest: string): Promise<KeptRequest | null> {
+    const before = await this.#keys.find(id);
+    if (before !== null) mustBeSame(before.digest, digest);
+    return before;
   }
 }
+
+/** Null while nothing was answered for good. */
+const toReply = (kept: KeptRequest | null): KeyedReply | null =>
+  kept === null || kept.status === null ? null : { status: kept.status, value: JSON.parse(kept.body) as unknown, isProvisional: false };
 
 function readKey({ user, scope: { agents, actions }, route, key, request }: KeyedRequest): Readonly<{ id: string; digest: string }> {
   const read = idempotencyKey.safeParse(key);

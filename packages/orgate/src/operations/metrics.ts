@@ -3,14 +3,16 @@
  *
  * W-30 Acts of agents are counted from the journal, once each, whichever process did them, from the start of the server; gauges are read when somebody asks.
  * W-9 A caller sees the figures of agents that it may see; those of the server itself only if it may see the project.
- * W-30 No label's value comes from text of models or people: there are never more series than agents, tools, models, routes and endings.
+ * W-30 No label's value comes from text of models or people: there are never more series than agents, tools, models, routes, endings and living processes.
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
+import type { Position } from "@orgate/core/journal";
 import { errorMessage, eventsIn, type JournalEvent } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
+import type { WriterProcess } from "../store/store.ts";
 import { type Act, act } from "./access.ts";
 import type { Log } from "./logs.ts";
 
@@ -67,10 +69,13 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
     logTurn(log, agent, entry);
   }
 
+  let followed: Position | null = null;
   /** Reads the journal at its own pace. */
   async function follow(): Promise<void> {
-    for await (const one of runtime.subscribe({ all: true }, { after: "now", signal: stop.signal }))
+    for await (const one of runtime.subscribe({ all: true }, { after: "now", signal: stop.signal })) {
       if (one.kind === "entry") await count(one.entry);
+      if ("position" in one) followed = one.position;
+    }
   }
   void follow().catch((error: unknown) => {
     if (!stop.signal.aborted) log("error", "metrics.stopped", { error: errorMessage(error) });
@@ -84,7 +89,11 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
     async shown({ sees, may }) {
       const whole = may(act("observe", "project"));
       const isShown = ({ labels }: Sample): boolean => (labels.agent === undefined ? whole : sees(labels.agent));
-      const all = [...[...counters.values()].map((one) => one.metric()), took.metric(), ...(await readGauges({ runtime, gauges }, lag))];
+      const all = [
+        ...[...counters.values()].map((one) => one.metric()),
+        took.metric(),
+        ...(await readGauges({ runtime, gauges, followed }, lag)),
+      ];
       return all.map((metric) => ({ ...metric, samples: metric.samples.filter(isShown) })).filter(({ samples }) => samples.length > 0);
     },
     close() {
@@ -97,22 +106,54 @@ const METHODS = new Set(["GET", "POST"]);
 
 /** Values that are read when somebody asks. */
 async function readGauges(
-  { runtime, gauges }: Pick<MetricsOptions, "runtime" | "gauges">,
+  { runtime, gauges, followed }: Pick<MetricsOptions, "runtime" | "gauges"> & Readonly<{ followed: Position | null }>,
   lag: ReturnType<typeof monitorEventLoopDelay>,
 ): Promise<readonly Metric[]> {
   const questions = new Map<string, number>();
-  const tallied = await runtime.place.store.tally();
+  const { store } = runtime.place;
+  const tallied = await store.tally();
   for (const { agent, openQuestions } of tallied) if (openQuestions > 0) questions.set(agent, (questions.get(agent) ?? 0) + openQuestions);
   const sessions = tallied.map(({ agent, state, count }) => sample({ agent, state }, count));
   const memory = process.memoryUsage();
   const server: Readonly<Record<string, readonly [number, string]>> = {
     ...gauges(),
+    orgate_inbox_sessions: [(await store.inbox.waiting()).length, "Sessions with an intent that no process has taken yet."],
+    orgate_tail_lag_entries: [
+      followed === null ? 0 : Math.max(0, (await store.journal.position()) - followed),
+      "Entries that the followers of this process have not seen yet.",
+    ],
     orgate_event_loop_delay_p99_ms: [lag.percentile(99) / 1e6, "How late the event loop was, at the 99th percentile since the last look."],
     orgate_memory_rss_bytes: [memory.rss, "Memory of the process."],
     orgate_memory_heap_bytes: [memory.heapUsed, "Of it, what its own objects use."],
   };
   lag.reset();
+  const processes = await store.processes();
+  const ofProcesses = (value: (one: WriterProcess) => number | null) =>
+    processes.flatMap((one) => {
+      const found = value(one);
+      return found === null ? [] : [sample({ writer: one.writer, place: one.place }, found)];
+    });
   return [
+    { name: "orgate_processes", help: "Living processes that write.", type: "gauge", samples: ofProcesses(() => 1) },
+    { name: "orgate_process_sessions", help: "Sessions that each process holds.", type: "gauge", samples: ofProcesses((one) => one.holds) },
+    {
+      name: "orgate_process_heard_ms",
+      help: "How long ago each process renewed its lease.",
+      type: "gauge",
+      samples: ofProcesses((one) => one.heardMs),
+    },
+    {
+      name: "orgate_process_commits_total",
+      help: "Commits of each process since it began.",
+      type: "counter",
+      samples: ofProcesses((one) => one.commits),
+    },
+    {
+      name: "orgate_process_appends_total",
+      help: "Appends in these commits: several sessions share one.",
+      type: "counter",
+      samples: ofProcesses((one) => one.appends),
+    },
     { name: "orgate_sessions", help: "Sessions, by agent and state.", type: "gauge", samples: sessions },
     {
       name: "orgate_open_questions",

@@ -4,7 +4,7 @@
  * W-16 a session that a caller opens or finds by an id is the caller's own: under an id that somebody else has used nothing is opened, found or
  *      said. A turn in somebody else's session needs permission to speak in that session.
  */
-import { FaultError, isFault, principalName, type SessionId } from "@orgate/core";
+import { FaultError, isFault, principalName, type SessionId, type SubjectInput } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
 import { wireProblem } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
@@ -14,7 +14,7 @@ import { aboutSession, refusalFor } from "./acts.ts";
 import { type IdempotencyKey, isDerivedName } from "./idempotency.ts";
 import { refusal } from "./refusal.ts";
 
-export type WantedSession = Readonly<{ agent: string; id: string; labels?: readonly string[] }>;
+export type WantedSession = Readonly<{ agent: string; id: string; labels?: readonly string[]; subject?: SubjectInput }>;
 
 export async function openUnderCallersId(
   runtime: Pick<Runtime, "sessions">,

@@ -6,10 +6,11 @@ import type { Runtime } from "../runtime/api.ts";
 import { makeDelegateFinder } from "../runtime/ports/delegates.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
-import type { RequestKeys } from "../store/idempotency-keys.ts";
-import { openViewsWorker } from "../store/views-worker.ts";
+import type { SchedulerPorts } from "../schedules/scheduler.ts";
+import { openViewsWorker } from "../store/threads/views-worker.ts";
 import type { OperationContext } from "./context.ts";
 import { openDeliveries } from "./deliveries.ts";
+import { openSummons, type Summons } from "./driving/restate/summons.ts";
 import type { OperationChecks, OperationHandlers } from "./execute.ts";
 import { agentChecks, agentHandlers } from "./handlers/agents.ts";
 import { journalHandlers } from "./handlers/journal.ts";
@@ -27,16 +28,16 @@ import { openLanes } from "./lanes.ts";
 import { errorText, type Log } from "./logs.ts";
 import { openMetrics } from "./metrics.ts";
 import { cursors } from "./paging.ts";
-import { openSessionDriver } from "./session-driver.ts";
+import { type DriverRole, openSessionDriver } from "./session-driver.ts";
 import { openOwners } from "./visibility.ts";
 
 export type OperationsOptions = Readonly<{
   runtime: Runtime;
-  keys: RequestKeys;
   version: string;
   describe(): JsonObject;
   config: Config | null;
   log: Log;
+  role?: DriverRole | undefined;
   /** Sessions driven at once. */
   atOnce?: number | undefined;
   /** How long an intent may take to become an entry before its sender learns that it waits. */
@@ -55,12 +56,18 @@ export type OpenOperations = Readonly<{
 }>;
 
 export function openOperations(options: OperationsOptions): OpenOperations {
-  const { runtime, keys, version, describe, config, log } = options;
+  const { runtime, version, describe, config, log } = options;
   const now = (): number => Date.now();
+  const role = options.role ?? "server";
+  const summons = openSummons(role === "server" ? null : (config?.journal.cluster ?? null), (session, error) =>
+    log("warn", "restate.not-asked", { session, error: errorText(error) }),
+  );
   const sessionDriver = openSessionDriver({
     runtime,
+    role,
     atOnce: options.atOnce ?? 256,
     waitMs: options.waitMs ?? 10_000,
+    summon: summons?.summon ?? null,
     report: (drove) => {
       if (drove.kind === "failed") log("error", "session.not-driven", { session: drove.session, error: errorText(drove.error) });
     },
@@ -80,13 +87,14 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     gate,
     findSessionStart: makeDelegateFinder(new Map(runtime.inspect.agents.map((agent) => [agent.name, agent])), gate),
     wake: (session) => sessionDriver.wake(session),
+    ...(summons === null ? {} : { alarm: summonedAlarm(summons) }),
     failed: (schedule, error) => log("error", "schedule.failed", { schedule, error: errorText(error) }),
   });
-  const views = openViewsWorker({ directory: dirname(runtime.place.keys.dir) });
+  const views = openViewsWorker({ directory: dirname(runtime.place.keys.dir), cluster: config?.journal.cluster ?? null });
   const context: OperationContext = {
     runtime,
     sessionDriver,
-    once: new Idempotency(keys, now),
+    once: new Idempotency(runtime.place.store.requests, now),
     schedules: schedules.desk,
     deliveries: openDeliveries(options.webhooks ?? [], now),
     probes: openHealthChecks({ runtime, isLeaving: () => sessionDriver.isLeaving(), log }),
@@ -98,7 +106,7 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     now,
     describe,
     config,
-    cursors: cursors(),
+    cursors: cursors(runtime.place.keys.blobKey),
     whose: openOwners(runtime.place.store.journal),
   };
   const close = (): void => {
@@ -107,6 +115,16 @@ export function openOperations(options: OperationsOptions): OpenOperations {
   };
   return { context, handlers: handlersIn(context), checks: agentChecks(context), schedules, close };
 }
+
+/** Restate wakes one worker for all at the due time. If it is not heard of, every worker looks a little later. */
+const summonedAlarm =
+  ({ fireAt }: Summons): SchedulerPorts["alarm"] =>
+  (ms, then) => {
+    fireAt(Date.now() + Math.ceil(ms));
+    const timer = setTimeout(then, ms + UNHEARD_MS).unref();
+    return () => clearTimeout(timer);
+  };
+const UNHEARD_MS = 20_000;
 
 const handlersIn = (context: OperationContext): OperationHandlers => ({
   ...serverHandlers(context),

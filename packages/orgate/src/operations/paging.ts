@@ -1,10 +1,11 @@
 /**
  * A page of the rows that a caller may see: `next` is where to ask on from, opaque to the caller.
  *
- * W-21 a cursor tells nothing: it is a place in a list that holds more than the caller may see, so it is sealed, and of use in this server's life alone.
+ * W-21 a cursor tells nothing: it is a place in a list that holds more than the caller may see, so it is sealed, and of use to this project's servers alone.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { wireProblem } from "@orgate/protocol";
+import { sealedTexts } from "../node/sealed-text.ts";
 import { refusal } from "./refusal.ts";
 
 export type ListPage = Readonly<{ limit: number; cursor?: string | undefined }>;
@@ -55,25 +56,15 @@ export async function toPage<T>(cursors: Cursors, asked: ListPage, rows: readonl
   return { items: items.map(({ row }) => row), next };
 }
 
-const [IV, TAG] = [12, 16];
-export function cursors(): Cursors {
-  const key = randomBytes(32);
+/** `key`: of the project, so that each of its servers takes the cursors of the others; without one they are of use in this process alone. */
+export function cursors(key: Uint8Array = randomBytes(32)): Cursors {
+  const { seal, open } = sealedTexts(key, "cursor");
   return {
-    seal(place) {
-      const iv = randomBytes(IV);
-      const cipher = createCipheriv("aes-256-gcm", key, iv);
-      return Buffer.concat([iv, cipher.update(place, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url");
-    },
+    seal,
     open(cursor) {
-      const bytes = Buffer.from(cursor, "base64url");
-      try {
-        const cipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV)).setAuthTag(bytes.subarray(-TAG));
-        return Buffer.concat([cipher.update(bytes.subarray(IV, -TAG)), cipher.final()]).toString();
-      } catch {
-        throw refusal(
-          wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before, or begin again"),
-        );
-      }
+      const place = open(cursor);
+      if (place !== null) return place;
+      throw refusal(wireProblem("bad-request", "the cursor is not one of this server's", "use `next` of the page before, or begin again"));
     },
   };
 }

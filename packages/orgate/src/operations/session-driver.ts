@@ -6,11 +6,24 @@
  *     - an interrupted turn, and a session with an intent in its inbox, an expired approval request or a decision that is due;
  *     - a session that only waits is left alone, and nothing is written about it.
  * W-28 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
+ * W-28 a coordinator of a cluster drives nothing: workers find what wants driving at every write of another process, and any of them may take it.
+ * W-28 with Restate (decision 0062) messages say that a session wants driving, and workers look for themselves only every ten seconds, for what was lost:
+ *     the first look asks Restate again, and only what is still unattended by the next is driven here without it.
  * W-29 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
  *     it, what is in flight lands, and the next server continues from there. What does not land in time is treated as after a crash.
  * Rule: W-16.
  */
-import { type Entry, type Fault, FaultError, type IntentBody, type IntentId, isFault, type RunResult, type SessionId } from "@orgate/core";
+import {
+  type Entry,
+  type Fault,
+  FaultError,
+  type IntentBody,
+  type IntentId,
+  isFault,
+  type Millis,
+  type RunResult,
+  type SessionId,
+} from "@orgate/core";
 import { findAgentHalt, type StandingHalt } from "@orgate/core/vocab";
 import type { Runtime } from "../runtime/api.ts";
 import type { IntentCarrier } from "../runtime/delivery.ts";
@@ -21,16 +34,23 @@ import type { Person } from "../store/keyring.ts";
 import { DriveQueue } from "./driving/drive-queue.ts";
 import { IntentWaiters } from "./driving/intent-waiters.ts";
 import { LeftSessions } from "./driving/left-sessions.ts";
+import { createAdvancing } from "./driving/restate/advancing.ts";
 import { watchLiftedHalts } from "./driving/resume-after-halt.ts";
 import { followToOutcome, type TurnOutcome } from "./driving/turn-outcome.ts";
 import { createUnattendedFinder, type FindUnattended } from "./driving/unattended.ts";
 
+/** `server`: drives what it is asked to, and what nobody drives; `coordinator`: drives nothing; `worker`: drives what others ask for, too, as soon as they do. */
+export type DriverRole = "server" | "coordinator" | "worker";
+
 export type SessionDriverOptions = Readonly<{
   runtime: Runtime;
+  role: DriverRole;
   atOnce: number;
   /** How long an intent may take to become an entry before its sender learns that it waits. */
   waitMs: number;
   report(drove: DriveReport): void;
+  /** Asks Restate for somebody who drives a session, in place of driving it here; null: there is none. */
+  summon?: ((session: SessionId) => void) | null;
 }>;
 /** `session` is null where the search for sessions that want driving failed. */
 export type DriveReport = Readonly<
@@ -51,6 +71,8 @@ const JOURNAL_FAULTS: ReadonlySet<Fault["kind"]> = new Set([
   "journal-unreadable",
 ]);
 const SWEEP_MS = 10_000;
+/** Between two looks of a worker, which come with the writes of all others. */
+const WORKER_PAUSE_MS = 100;
 
 export const openSessionDriver = (options: SessionDriverOptions): SessionDriver => new SessionDriver(options);
 
@@ -63,19 +85,31 @@ export class SessionDriver {
   readonly #carrier: IntentCarrier;
   readonly #findUnattended: FindUnattended;
   readonly #stopWatching: () => void;
+  readonly #role: DriverRole;
+  readonly #summon: ((session: SessionId) => void) | null;
+  /** When Restate was asked for sessions that nobody has taken since. */
+  readonly #summoned = new Map<SessionId, Millis>();
+  /** Handlers for Restate's messages. */
+  readonly advancing: ReturnType<typeof createAdvancing>;
   #isSweeping = false;
+  /** What changed while a sweep was under way is looked at by the next. */
+  #sweepNext: "none" | "arrived" | "interrupted" = "none";
   #isLeaving = false;
 
-  constructor({ runtime, atOnce, waitMs, report }: SessionDriverOptions) {
-    const { journal, inbox } = runtime.place.store;
+  constructor({ runtime, role, atOnce, waitMs, report, summon = null }: SessionDriverOptions) {
+    const { store } = runtime.place;
+    const { journal, inbox } = store;
     this.#runtime = runtime;
+    this.#role = role;
     this.#report = report;
+    this.#summon = role === "server" ? null : summon;
     this.#queue = new DriveQueue({
       atOnce,
       drive: (session) => this.#drive(session),
       hasPendingIntents: async (session) => (await inbox.pending(session)).length > 0,
     });
     this.#left = new LeftSessions({ journal, inbox });
+    this.advancing = createAdvancing({ store, queue: this.#queue, left: this.#left, isLeaving: () => this.#isLeaving });
     this.#findUnattended = createUnattendedFinder({ journal, inbox });
     this.#waiters = new IntentWaiters({ journal, inbox, waitMs });
     this.#carrier = {
@@ -86,7 +120,7 @@ export class SessionDriver {
       },
       waitUntilTaken: (intent) => this.#waiters.wait(intent),
     };
-    this.#stopWatching = this.#watch();
+    this.#stopWatching = role === "coordinator" ? () => {} : this.#watch();
   }
 
   /** Throws `intent-refused` with the reason, `session-unknown`, and `runtime-closed` once the server goes. */
@@ -99,7 +133,8 @@ export class SessionDriver {
 
   /** Has the session driven, unless it is; returns at once. */
   wake(session: SessionId): void {
-    this.#queue.wake(session);
+    if (this.#summon !== null) this.#summon(session);
+    else if (this.#role !== "coordinator") this.#queue.wake(session); // what woke it is durable: a worker finds it
   }
 
   /** Follows the turn that an intent began until it has ended or waits for a person; null when the time is up. */
@@ -126,10 +161,27 @@ export class SessionDriver {
 
   /** Wakes sessions that something has come for; with `interrupted` also those whose process is gone. */
   async sweep(also?: "interrupted"): Promise<void> {
-    if (this.#isLeaving) return;
-    const { store } = this.#runtime.place;
-    for (const session of await this.#findUnattended(NODE.clock.now(), also))
-      if ((await store.holder(session)) === null && !(await this.#left.isAsLeft(session))) this.wake(session);
+    if (this.#isLeaving || this.#role === "coordinator") return;
+    const found = [...(await this.#findUnattended(NODE.clock.now(), also))];
+    const held = await this.#runtime.place.store.holders(found);
+    const unattended: SessionId[] = [];
+    for (const session of found) if (!held.has(session) && !(await this.#left.isAsLeft(session))) unattended.push(session);
+    if (this.#summon === null) for (const session of unattended) this.#queue.wake(session);
+    else this.#summonOrDrive(unattended, this.#summon);
+  }
+
+  /** A Restate that is down, or sends its messages to a worker that is gone, costs two looks, not the work. */
+  #summonOrDrive(unattended: readonly SessionId[], summon: (session: SessionId) => void): void {
+    const now = NODE.clock.now();
+    for (const session of this.#summoned.keys()) if (!unattended.includes(session)) this.#summoned.delete(session);
+    for (const session of unattended) {
+      const since = this.#summoned.get(session);
+      if (since !== undefined && now - since >= SWEEP_MS) this.#queue.wake(session);
+      else if (since === undefined) {
+        this.#summoned.set(session, now);
+        summon(session);
+      }
+    }
   }
 
   /** Looks no more for sessions that want driving; those that are driven go on. */
@@ -154,9 +206,12 @@ export class SessionDriver {
     } catch (error) {
       if (isFault(error, "session-held") || (this.#isLeaving && isFault(error, "runtime-closed"))) return; // its holder sees what has come
       this.#report({ kind: "failed", session, error });
+      if (isFault(error, "hold-lost")) return; // whoever has it now drives it; if nobody has, the next sweep finds it: it was not left as it stands
       if (isFault(error) && JOURNAL_FAULTS.has(error.fault.kind)) this.#waiters.fail(session, error);
+      if (isFault(error, "journal-unreadable") || isFault(error, "journal-unwritable")) return; // a database that is back is no news of the session: the next sweep takes it up
     }
     await this.#left.remember(session);
+    if (this.#summon !== null) this.#sweepSoon(); // what this turn has told other sessions is in their inboxes
   }
 
   async #findHalt(session: SessionId): Promise<StandingHalt | null> {
@@ -172,7 +227,10 @@ export class SessionDriver {
   /** Other processes write for sessions that nobody drives; time passes for those that wait. */
   #watch(): () => void {
     const { inbox } = this.#runtime.place.store;
-    const stopInbox = inbox.watchChanges(() => this.#sweepSoon());
+    const stopInbox =
+      this.#summon !== null
+        ? () => {} // who writes for a session sends a message too
+        : inbox.watchChanges(() => this.#sweepSoon(this.#role === "worker" ? "interrupted" : undefined));
     const halts = watchLiftedHalts({
       runtime: this.#runtime,
       wake: (session) => this.#wakeAfterDrive(session),
@@ -188,16 +246,24 @@ export class SessionDriver {
 
   /** The present driver may have seen the halt that is lifted now, and be leaving. */
   #wakeAfterDrive(session: SessionId): void {
-    void (this.#queue.whenLeft(session) ?? Promise.resolve()).then(() => this.wake(session));
+    void (this.#queue.whenLeft(session) ?? Promise.resolve()).then(() => this.#queue.wake(session)); // also one that is idle, for which a message would do nothing
   }
 
   #sweepSoon(also?: "interrupted"): void {
-    if (this.#isSweeping || this.#isLeaving) return;
+    if (this.#isLeaving) return;
+    if (this.#isSweeping) {
+      if (this.#sweepNext !== "interrupted") this.#sweepNext = also ?? "arrived";
+      return;
+    }
     this.#isSweeping = true;
     void this.sweep(also)
       .catch((error: unknown) => this.#report({ kind: "failed", session: null, error }))
+      .then(() => (this.#role === "worker" ? NODE.clock.sleep(WORKER_PAUSE_MS, new AbortController().signal) : undefined))
       .finally(() => {
         this.#isSweeping = false;
+        const next = this.#sweepNext;
+        this.#sweepNext = "none";
+        if (next !== "none") this.#sweepSoon(next === "interrupted" ? next : undefined);
       });
   }
 }

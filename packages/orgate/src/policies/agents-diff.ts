@@ -134,7 +134,7 @@ function rewrittenOf(before: DiffSide, after: DiffSide): readonly RewrittenPolic
 
 function settingsIn(agent: Agent): Readonly<Record<string, string>> {
   const { model, fallbacks, limits, groups, delegates, maxDepth, knowledge, instructions, output, breaker, retry, context } = agent;
-  const tools = agent.tools.map(({ name, effects, labels, riskTier, humanApproval, sandbox, targets, outgoing }) => ({
+  const tools = agent.tools.map(({ name, effects, labels, riskTier, humanApproval, sandbox, targets, outgoing, records }) => ({
     name,
     effects,
     labels,
@@ -143,6 +143,7 @@ function settingsIn(agent: Agent): Readonly<Record<string, string>> {
     sandbox,
     targets: Object.keys(targets),
     outgoing,
+    ...(records.length === 0 ? {} : { records }),
   }));
   const all = {
     model,

@@ -67,3 +67,57 @@ test("labels are compared both ways; `untrusted` is never missed", () => {
     { kind: "unread", about: "labels", tools: ["read_row"] },
   ]);
 });
+
+const order = z.strictObject({ order_id: z.string() });
+const read = { name: "get_order", description: "Reads an order.", input: order, effects: ["read"], labels: [], run: () => ({}) } as const;
+const cancel = { name: "cancel_order", description: "Cancels.", input: order, effects: ["write"], labels: [], run: () => "" } as const;
+const signIn = {
+  name: "sign_in",
+  description: "Signs in.",
+  input: z.strictObject({}),
+  effects: ["read"],
+  labels: [],
+  run: () => ({}),
+} as const;
+const OWNED = `${THINK}permit(principal, action in Action::"write", resource) when { context has subject && context.targets.owned };\n`;
+
+test("records and the arguments that refer to them are missed each without the other, and so is a tool that establishes the subject", () => {
+  const of = { order_id: { kind: "id", of: "order" } } as const;
+  const records = [{ type: "order", key: { arg: "order_id" }, fields: {} }];
+  const customer = defineTool({ ...signIn, records: [{ type: "customer", key: "id", fields: {}, establishes: "subject" }] });
+  const nobody = { kind: "undeclared", about: "subject", tools: [] };
+  expect(advise(OWNED, defineTool({ ...cancel, targets: of }))).toEqual([
+    { kind: "undeclared", about: "records", tools: ["cancel_order"] },
+    nobody,
+  ]);
+  expect(advise(OWNED, defineTool({ ...cancel, targets: { order_id: "id" } }), defineTool({ ...read, records }))).toEqual([
+    { kind: "unread", about: "records", tools: ["get_order"] },
+    nobody,
+  ]);
+  expect(advise(OWNED, defineTool({ ...cancel, targets: of }), defineTool({ ...read, records }), customer)).toEqual([]);
+  const all = `${THINK}permit(principal, action in Action::"write", resource) when { context.targets.vouched };\n`;
+  expect(advise(all, defineTool({ ...cancel, targets: of }), customer)).toEqual([
+    { kind: "unread", about: "records", tools: ["sign_in"] },
+    { kind: "unread", about: "subject", tools: ["sign_in"] },
+  ]);
+});
+
+test("a policy about amounts names the tools that spend and mark none for whom they are", () => {
+  const small = `${THINK}permit(principal, action in Action::"spend", resource)
+when { context has amount && context.amount.total.day.lessThanOrEqual(decimal("100.00")) };\n`;
+  const pay = {
+    name: "pay",
+    description: "Pays.",
+    input: z.strictObject({ iban: z.string(), amount: z.number() }),
+    effects: ["spend"],
+    labels: [],
+    run: () => "paid",
+  } as const;
+  expect(advise(small, defineTool({ ...pay, targets: { iban: "account" } }))).toContainEqual({
+    kind: "undeclared",
+    about: "amount",
+    tools: ["pay"],
+  });
+  const marked = { iban: "account", amount: { kind: "number", per: "iban" } } as const;
+  expect(advise(small, defineTool({ ...pay, targets: marked })).filter(({ kind }) => kind === "undeclared")).toEqual([]);
+});

@@ -22,6 +22,9 @@ const kinds = (of: Readonly<Record<string, { readonly kind: Tool["targets"][stri
   Object.values(of).map(({ kind }) => kind);
 const isReader = ({ effects }: Pick<Tool, "effects">): boolean => effects.every((effect) => effect === "read");
 
+/** Fields that rest on records. */
+const OF_THINGS = ["records", "allRecords", "targets.recorded", "targets.owned", "amount.recorded"];
+
 const TOPICS: readonly Topic[] = [
   {
     about: "targets",
@@ -36,6 +39,12 @@ const TOPICS: readonly Topic[] = [
     should: ({ targets }, tool) => !isReader(tool) && kinds(targets).some(isPlainKind),
   },
   {
+    about: "amount",
+    reads: ["amount"],
+    has: ({ targets }) => Object.values(targets).some(({ per }) => per !== undefined),
+    should: ({ targets }, { effects }) => effects.includes("spend") && kinds(targets).includes("number"),
+  },
+  {
     about: "outgoing",
     reads: ["outgoing", "facts"],
     has: ({ outgoing }) => outgoing.length > 0,
@@ -43,7 +52,7 @@ const TOPICS: readonly Topic[] = [
   },
   {
     about: "records",
-    reads: ["records", "targets.recorded", "targets.owned", "facts"],
+    reads: [...OF_THINGS, "facts"],
     has: ({ records }) => records.length > 0,
     should: ({ records }) => records.length > 0,
   },
@@ -65,7 +74,7 @@ export function adviseDeclarations(policies: readonly Pick<LoadedPolicy, "id" | 
       ...(readers.length > 0 || declaring.length === 0 ? [] : [unread(topic.about, declaring)]),
     ];
   });
-  return [...byTopic, ...adviseSubject(read, tools), ...adviseLabels(policies, tools)];
+  return [...byTopic, ...adviseThings(read, tools), ...adviseSubject(read, tools), ...adviseLabels(policies, tools)];
 }
 
 type Read = Readonly<{ policy: Pick<LoadedPolicy, "id" | "json">; fields: ReadonlySet<string> }>;
@@ -94,9 +103,49 @@ function unread(about: string, declaring: readonly Tool[]): Advice {
 const HINTS: Readonly<Record<string, string>> = {
   targets: "a policy can say `context.targets.vouched`",
   values: "a policy can say `context.values.inRequest`",
+  amount: 'a policy can say `context has amount && context.amount.total.day.lessThanOrEqual(decimal("100.00"))`',
   outgoing: "a policy can say `context.outgoing.vouched`",
   records: "a policy can say `context.targets.owned`, or read `context.records.TYPE`",
 };
+
+/** Records and the arguments that refer to them find each other by the kind of thing. One without the other is never read. */
+function adviseThings(read: readonly Read[], tools: readonly Tool[]): readonly Advice[] {
+  const readers = read.filter(({ fields }) => OF_THINGS.some((one) => fields.has(one)));
+  if (readers.length === 0) return [];
+  const told = new Set(tools.flatMap(({ records }) => records.map(({ type }) => type)));
+  const meant = new Set(tools.flatMap(({ targets }) => Object.values(targets).flatMap(({ of }) => of ?? [])));
+  const about = "records";
+  const refersTo = (type: string) => tools.filter(({ targets }) => Object.values(targets).some(({ of }) => of === type));
+  const tellsOf = (type: string) => tools.filter(({ records }) => records.some((rule) => rule.type === type && rule.establishes === null));
+  return [
+    ...[...meant]
+      .filter((type) => !told.has(type) && readers.some(({ policy }) => refersTo(type).some((tool) => isUnder(policy.json, tool))))
+      .map((type): Advice => {
+        const names = namesOf(refersTo(type));
+        const detail = `${quoted(names)} act on things of kind \`${type}\`, and no tool makes records of them`;
+        return {
+          kind: "undeclared",
+          about,
+          tools: names,
+          detail,
+          hint: `declare \`records\` of type \`${type}\` on the trusted tool that reads them`,
+        };
+      }),
+    ...[...told]
+      .filter((type) => !meant.has(type) && tellsOf(type).length > 0)
+      .map((type): Advice => {
+        const names = namesOf(tellsOf(type));
+        const detail = `${quoted(names)} make records of \`${type}\`, and no argument refers to one`;
+        return {
+          kind: "unread",
+          about,
+          tools: names,
+          detail,
+          hint: `an argument says \`targets: { ARGUMENT: { kind: "id", of: "${type}" } }\``,
+        };
+      }),
+  ];
+}
 
 function adviseSubject(read: readonly Read[], tools: readonly Tool[]): readonly Advice[] {
   const readers = read.filter(({ fields }) => fields.has("subject") || fields.has("targets.owned"));

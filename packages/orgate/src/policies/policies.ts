@@ -1,7 +1,18 @@
 /** The policies in force: loaded, and replaced while sessions run. */
-import type { Action, Agent, Digest, Facts, Gate, Surface } from "@orgate/core";
+import {
+  type Action,
+  type Agent,
+  type Digest,
+  type Facts,
+  FaultError,
+  type Gate,
+  type RecordFieldType,
+  type Surface,
+  UTC,
+} from "@orgate/core";
 import type { Engine, Explanation, PolicyProblem } from "@orgate/core/gate";
 import type { Config, Groups } from "../config/config.ts";
+import { isTimeZone } from "../config/time-zone.ts";
 import { openCheckedCache } from "../files/checked-cache.ts";
 import { type FileCache, NO_FILE_CACHE } from "../files/file-cache.ts";
 import { listDraftsBelow } from "../files/file-overlay.ts";
@@ -74,17 +85,27 @@ export type CedarPoliciesOptions = Readonly<{
   /** A folder of policies, laid out like a project's. */
   directory: string;
   agents: readonly Agent[];
-  groups?: Partial<Groups>;
+  groups?: Partial<Pick<Groups, "agents" | "users">>;
   surface?: Surface;
+  /** Whose clocks `context.now` shows; UTC unless said. */
+  timezone?: string;
+  /** Attributes that callers give the subject of a session, by name, beside those that tools declare. */
+  subject?: Readonly<Record<string, RecordFieldType>>;
 }>;
 
 /** For those who embed the runtime: policies from a folder, as the gate of `createRuntime`. */
 export function cedarPolicies(options: CedarPoliciesOptions): Policies {
   const hint = 'such as { directory: "policies", agents: [agent] }';
   assertArguments("cedarPolicies", { options: objectWith({ directory: text(hint), agents: aList(hint) }, hint) }, options);
-  const { directory, agents, groups = {}, surface = "library" } = options;
+  const { directory, agents, groups = {}, surface = "library", timezone = UTC, subject = {} } = options;
+  if (!isTimeZone(timezone))
+    throw new FaultError({
+      kind: "usage",
+      detail: `there is no time zone \`${timezone}\``,
+      hint: "use an IANA name, such as Europe/Berlin",
+    });
   const place = { folder: directory, label: "policies", within: directory };
-  return policiesOf({ place, agents, groups: { ...NO_GROUPS, ...groups }, surface });
+  return policiesOf({ place, agents, groups: { ...NO_GROUPS, ...groups, world: { zone: timezone, subject } }, surface });
 }
 
 export const isPolicies = (gate: Gate): gate is Policies => "recordedBy" in gate && "reload" in gate;

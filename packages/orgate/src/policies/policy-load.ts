@@ -261,6 +261,7 @@ export function toPolicyWorld(agents: readonly Agent[], groups: Groups, unread?:
     agents: agents.map(({ name, groups: own }) => ({ name, groups: [...new Set([...own, ...groupsWith(groups.agents, name)])].sort() })),
     users: users.map((name) => ({ name, groups: groupsWith(groups.users, name) })),
     tools: toolsOf(agents),
+    ...(groups.world === undefined ? {} : groups.world),
     ...(unread === undefined ? {} : { unknown: unread.tools }),
   };
 }

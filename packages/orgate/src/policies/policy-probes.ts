@@ -2,8 +2,9 @@
  * Requests that tell two sets of policies apart: at the values where a condition turns. What a policy compares an argument, a label, a counter or a person with is tried, with what lies
  * right beside it: one at a time, all that one policy compares together, and any two together.
  */
-import { type Json, type JsonObject, SURFACES, type Tool } from "@orgate/core";
-import { type Case, caseSchema, type LoadedPolicy, type PolicyWorld } from "@orgate/core/gate";
+import { isPlainKind, type Json, type JsonObject, SURFACES, type Tool } from "@orgate/core";
+import { type Case, caseSchema, type LoadedPolicy, type PolicyWorld, toArgTypes, toListTypes } from "@orgate/core/gate";
+import { record, sampleArguments, valueFor } from "./sample-arguments.ts";
 
 /** `[path] → values`; undefined: left out. A label or a media type is a path of its own: it is there, or it is not. */
 type Turns = Map<string, Set<Json | undefined>>;
@@ -112,25 +113,83 @@ function caseOf({ agent, act, tool }: ProbeOptions, { args, resource }: Base, ch
     else if (head === "origin" && rest[0] === "user" && typeof value === "string") made["onBehalfOf"] = value;
     else if (head === "origin" && typeof value === "string") come(made, rest[0] ?? "", value);
     else if (head === "spent") put(made, [rest[0] === "cents" ? "cents" : "spent", rest[1] ?? "turn"], value);
-    else if (head === "facts") tell(made, tool, rest, value);
+    else if (head === "facts") put(made, ["facts", ...rest], value);
+    else if (head === "lists") stretch(made, tool, rest, value);
+    else if (head === "allRecords") gather(made, rest, value);
+    else if (head === "records" || head === "now" || head === "approval") put(made, path.split("."), value);
+    else if (head === "subject") serve(made, rest, value);
     else if (head === "calls" || (head === "args" && args !== null)) put(made, [head, ...rest], value);
-    else if (head === "targets" && rest[0] === "count") put(made, path.split("."), value);
-    else if (head === "targets") for (const arg of Object.keys(tool?.targets ?? {})) tell(made, tool, [arg, ...rest], value);
-    else if (head === "outgoing") for (const arg of tool?.outgoing ?? []) tell(made, tool, [arg, ...rest], value);
+    else if ((head === "targets" || head === "values") && rest[0] === "count") put(made, path.split("."), value);
+    else if (head === "targets" || head === "values")
+      for (const arg of namesOf(tool, head))
+        put(made, ["facts", arg, ...rest.map((name) => (name === "named" ? "nameInRequest" : name))], value);
+    else if (head === "amount") for (const arg of amountsOf(tool)) put(made, ["facts", arg, ...rest], value);
+    else if (head === "outgoing") for (const arg of tool?.outgoing ?? []) put(made, ["facts", arg, ...rest], value);
     else if (head === "resource" && args !== null) touch(made, args, value);
     else if (head === "resource" && resource !== null && typeof value === "string") made["resource"] = { ...resource, id: value };
   }
   // facts about all targets together stand beside their number, once that is set
-  if ("targets" in made) for (const { path, value } of changes) if (path.startsWith("targets.")) put(made, path.split("."), value);
+  for (const sum of ["targets", "values"])
+    if (sum in made) for (const { path, value } of changes) if (path.startsWith(`${sum}.`)) put(made, path.split("."), value);
   const found = Object.fromEntries(Object.entries(there).flatMap(([name, all]) => (all.length === 0 ? [] : [[name, [...new Set(all)]]])));
   return { ...made, ...found };
 }
 
-/** A fact of outgoing text gets links too, if only none: without them it would be mistaken for a target's. */
-function tell(made: Record<string, unknown>, tool: Tool | null, [arg = "", ...rest]: readonly string[], value: Json | undefined): void {
-  if (tool?.outgoing.includes(arg) === true && record(record(made["facts"])?.[arg])?.["links"] === undefined)
-    put(made, ["facts", arg, "links"], []);
-  put(made, ["facts", arg, ...rest], value);
+const namesOf = (tool: Tool | null, sum: "targets" | "values"): readonly string[] =>
+  Object.entries(tool?.targets ?? {}).flatMap(([arg, { kind }]) => (isPlainKind(kind) === (sum === "values") ? [arg] : []));
+
+/** What is paid to somebody. */
+const amountsOf = (tool: Tool | null): readonly string[] =>
+  Object.entries(tool?.targets ?? {}).flatMap(([arg, { per }]) => (per === undefined ? [] : [arg]));
+
+/** Arguments whose list, or whose elements' field, is as a policy compares it. Of lists inside lists nothing is tried. */
+function stretch(
+  made: Record<string, unknown>,
+  tool: Tool | null,
+  [name = "", field = ""]: readonly string[],
+  value: Json | undefined,
+): void {
+  const list = tool === null ? undefined : toListTypes(toArgTypes(tool.inputSchema).type).get(name);
+  if (tool === null || list === undefined || value === undefined) return;
+  const at = list.path.findIndex((step) => step.kind === "each");
+  const [outer, inner] = at === -1 ? [list.path, []] : [list.path.slice(0, at), list.path.slice(at + 1)];
+  if (inner.some((step) => step.kind === "each")) return;
+  const names = (path: typeof outer): readonly string[] => path.flatMap((step) => (step.kind === "field" ? [step.name] : []));
+  const schema = record(itemsAt(tool.inputSchema, names(outer))) ?? {};
+  const element = (one: Json | undefined): Json => {
+    const sample = valueFor(schema);
+    if (one === undefined) return sample;
+    if (inner.length === 0) return one;
+    const made: Record<string, unknown> = { ...(record(sample) ?? {}) };
+    put(made, names(inner), one);
+    return made as Json;
+  };
+  put(made, ["args", ...names(outer)], elementsFor(field, value).map(element) as Json);
+}
+const MOST_ELEMENTS = 100;
+const elementsFor = (of: string, value: Json): readonly (Json | undefined)[] =>
+  of === "size" ? Array.from({ length: Math.min(MOST_ELEMENTS, Number(value)) }, () => undefined) : [value].flat();
+
+function itemsAt(schema: unknown, path: readonly string[]): unknown {
+  const found = path.reduce<unknown>((at, name) => record(record(at)?.["properties"])?.[name], schema);
+  return record(found)?.["items"];
+}
+
+/** Records of as many things as a policy compares values, or counts, with that field. */
+function gather(made: Record<string, unknown>, [type = "", field = "", of = ""]: readonly string[], value: Json | undefined): void {
+  if (field === "" || value === undefined) return;
+  const before = [record(made["records"])?.[type] ?? []].flat();
+  const all = elementsFor(of, value).map((one, i) => ({ ...record(before[i] ?? before[0]), [field]: one ?? `any${i}` }));
+  if (all.length > 0) put(made, ["records", type], all as Json);
+}
+
+/** Whoever is served has an id. */
+function serve(made: Record<string, unknown>, path: readonly string[], value: Json | undefined): void {
+  if (path.length === 0) delete made["subject"];
+  else {
+    if (record(made["subject"])?.["id"] === undefined) put(made, ["subject", "id"], "any");
+    put(made, ["subject", ...path], value);
+  }
 }
 
 /** By a schedule, or by a delivery: at their own surface unless another is tried. */
@@ -159,9 +218,6 @@ function put(into: Record<string, unknown>, path: readonly string[], value: Json
 
 // ── where conditions turn ──
 
-const record = (value: unknown): Readonly<Record<string, unknown>> | null =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
-
 function turnsOf({ json, file }: LoadedPolicy, probing: ProbeOptions): Turns {
   const turns: Turns = new Map();
   for (const { body } of json.conditions) collect(body, turns, probing);
@@ -180,25 +236,59 @@ function collect(e: unknown, turns: Turns, probing: ProbeOptions): void {
     const sides = Array.isArray(inner) ? inner : [record(inner)?.["left"], record(inner)?.["right"]];
     for (const [a, b] of [sides, sides.toReversed()]) {
       const path = pathOf(a);
-      if (path !== null) for (const value of literalsOf(b)) for (const near of nearby(op, path, value)) add(turns, path, near);
+      if (path === null) continue;
+      const literals = literalsOf(b);
+      for (const value of literals) for (const near of nearby(op, path, value)) add(turns, path, near);
+      if (/^(?:containsAll|==)$/.test(op) && LISTS.test(path) && literals.length > 1) add(turns, path, literals); // one alone is not enough
     }
     const path = pathOf(record(inner)?.["left"]) ?? pathOf(record(inner)?.["arg"]);
     if (op === "in" && path !== null) for (const user of membersOf(record(inner)?.["right"], probing.users)) add(turns, path, user);
     if (op === "isEmpty" && path !== null && LISTS.test(path)) for (const list of [[], ["x"]]) add(turns, path, list);
     if (op === "like" && path !== null) for (const text of patternsOf(record(inner)?.["pattern"])) add(turns, path, text);
-    if (op === "has" && path !== null) present(path, String(record(inner)?.["attr"]), turns, probing);
+    if (op === "has") presentIn(path ?? (isContext(record(inner)?.["left"]) ? "" : null), record(inner)?.["attr"], turns, probing);
+    for (const same of comparedPaths(sides)) for (const value of ["any", "other"]) add(turns, same, value);
     if (op === ".") flag(node, turns);
     collect(inner, turns, probing);
   }
 }
 /** Of a list only one value is told apart by its contents; of an argument, nothing is known. */
-const LISTS = /^(?:args\..+|(?:facts\.[^.]+|targets|outgoing)\.(?:links|addresses|seenUnder))$/;
+const LISTS =
+  /^(?:(?:args|records|subject)\..+|(?:lists|allRecords\.[^.]+)\.[^.]+\.values|(?:facts\.[^.]+|targets|outgoing)\.(?:links|addresses|seenUnder))$/;
+
+const isContext = (e: unknown): boolean => record(e)?.["Var"] === "context";
+
+/** `context.records has order.status` asks for both. */
+function presentIn(path: string | null, attr: unknown, turns: Turns, probing: ProbeOptions): void {
+  if (path === null) return;
+  const names = Array.isArray(attr) ? attr.map(String) : [String(attr)];
+  const [name = "", ...deeper] = names;
+  const at = path === "" ? name : `${path}.${name}`;
+  if (/^(?:subject|approval|(?:records|allRecords)\.[^.]+)$/.test(at)) {
+    add(turns, at, undefined);
+    add(
+      turns,
+      at === "approval" ? "approval.ageSeconds" : at.startsWith("all") ? `${at}.id.values` : `${at}.id`,
+      at === "approval" ? 0 : "any",
+    );
+  } else if (path !== "") present(path, name, turns, probing);
+  if (deeper.length > 0) presentIn(at, deeper, turns, probing);
+}
+
+/** Two that are compared with each other are tried equal and different: an owner with whom the session serves, an argument with a record. */
+function comparedPaths(sides: readonly unknown[]): readonly string[] {
+  const paths = sides.map(pathOf);
+  return sides.length === 2 && paths.every((path) => path !== null && /^(?:records|subject)\./.test(path))
+    ? paths.flatMap((path) => path ?? [])
+    : [];
+}
 
 /** There, and not there. */
 function present(path: string, attr: string, turns: Turns, { tool }: ProbeOptions): void {
   add(turns, `${path}.${attr}`, undefined);
   if (path === "origin") add(turns, `origin.${attr}`, "any");
   if (path === "spent") add(turns, `spent.${attr}.turn`, 1);
+  if (attr === "said") add(turns, `${path}.said.turnsAgo`, 0);
+  if (path === "lists") add(turns, `lists.${attr}.size`, 1);
   const schema = record(record(tool?.inputSchema["properties"])?.[attr]);
   if ((path === "args" || path === "facts") && schema !== null) add(turns, `args.${attr}`, valueFor(schema));
 }
@@ -208,13 +298,14 @@ function flag(e: unknown, turns: Turns): void {
   const path = pathOf(e);
   if (path !== null && FLAGS.test(path)) for (const value of [true, false]) add(turns, path, value);
 }
-const FLAGS = /^(?:(?:facts\.[^.]+|targets|outgoing)\.(?:known|inRequest|vouched|nameInRequest)|args\..+)$/;
+const FLAGS =
+  /^(?:(?:facts\.[^.]+|targets|values|outgoing|amount)\.(?:known|inRequest|vouched|named|nameInRequest|recorded|owned)|(?:args|records|subject)\..+)$/;
 
 /** A list is compared with what it holds. */
 function nearby(op: string, path: string, value: Json): readonly Json[] {
   if (path === "origin.surface") return SURFACES; // a policy that names one is about all the others too
   if (!op.startsWith("contains") || !LISTS.test(path)) return beside(value);
-  return path.startsWith("args.") ? [...beside(value), [value], []] : [[value], [`${String(value)}x`], []];
+  return /^(?:args|records|subject)\./.test(path) ? [...beside(value), [value], []] : [[value], [`${String(value)}x`], []];
 }
 
 /** `user in "operators"`. */
@@ -281,37 +372,4 @@ function resourceIds(scope: LoadedPolicy["json"]["resource"], turns: Turns): voi
   const uid = record(scope.entity);
   const id = record(uid?.["__entity"])?.["id"] ?? uid?.["id"];
   if (typeof id === "string") for (const near of beside(id)) add(turns, "resource", near);
-}
-
-// ── arguments that fit ──
-
-/** The least that a schema takes; where it wants more, nothing is tried with it. */
-export function sampleArguments(schema: JsonObject): JsonObject {
-  const properties = record(schema["properties"]) ?? {};
-  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  return Object.fromEntries(
-    required.flatMap((name) => (typeof name === "string" ? [[name, valueFor(record(properties[name]) ?? {})]] : [])),
-  );
-}
-
-function valueFor(schema: Readonly<Record<string, unknown>>): Json {
-  if ("const" in schema) return schema["const"] as Json;
-  if (Array.isArray(schema["enum"])) return schema["enum"][0] as Json;
-  const [variant] = [schema["anyOf"], schema["oneOf"]].flatMap((list) => (Array.isArray(list) ? list : []));
-  if (variant !== undefined) return valueFor(record(variant) ?? {});
-  switch (schema["type"]) {
-    case "integer":
-    case "number":
-      return typeof schema["minimum"] === "number" ? Math.max(1, schema["minimum"]) : 1;
-    case "boolean":
-      return false;
-    case "array":
-      return [];
-    case "object":
-      return sampleArguments(schema as JsonObject);
-    default:
-      return schema["format"] === "email"
-        ? "a@example.org"
-        : "a".repeat(typeof schema["minLength"] === "number" ? Math.max(1, schema["minLength"]) : 1);
-  }
 }

@@ -42,7 +42,7 @@ function without(definition: AgentDefinition, setting: string): AgentDefinition 
   return isLess ? (left as unknown as AgentDefinition) : null; // fewer settings of one, and checked again
 }
 
-/** K-4, T-35, T-16 an agent without a skill, an MCP server or a tool that it names is not run: what it was written for may hang on it. */
+/** K-3, T-35, T-16 an agent without a skill, an MCP server or a tool that it names is not run: what it was written for may hang on it. */
 export function assertAgentComplete({ name, missing: [missing], missingServers: [server], missingTools: [tool] }: Agent): void {
   const lack = missing ?? server ?? tool;
   if (lack === undefined) return;

@@ -319,3 +319,51 @@ function leaks(text: string): readonly string[] {
   ];
   return [...forms, ...forms.map((form) => JSON.stringify(form).slice(1, -1))].filter((form) => text.includes(form));
 }
+
+test("T-4 a manifest says of which kind a target is, and by which target a number is added up", () => {
+  const args = [
+    '[args.to]\ntype = "string"\nrequired = true\nposition = 1\ndescription = "whom"\ntarget = "account"',
+    '[args.amount]\ntype = "number"\nrequired = true\nposition = 2\ndescription = "how much"\ntarget = "number"\ntarget_per = "to"',
+    '[args.note]\ntype = "string"\nposition = 3\ndescription = "what for"\ntarget = "text"',
+  ];
+  const head = '[tool]\nname = "pay"\nversion = "1"\nbinary = "echo"\ndescription = "Pays."\ntimeout_seconds = 10\nrisk_tier = "low"';
+  const text = [head, ...args, '[command]\ntemplate = "echo {to} {amount}"', '[output]\nformat = "text"', ""].join("\n\n");
+  const made = (of: string) => opened(project({ "tools/pay.clad.toml": of })).tools.get("pay")?.tool;
+  expect(made(text)?.targets).toMatchObject({
+    to: { kind: "account", known: ["payees"] },
+    amount: { kind: "number", per: "to" },
+    note: { kind: "text" },
+  });
+  expect(made(text)?.resource({ to: "DE01", amount: 1 })).toEqual({ type: "Tool", id: "DE01" });
+});
+
+test("T-4 G-39 a manifest says what its output tells about things, and which thing an argument stands for; what is no record is refused with its place", () => {
+  const head = (name: string) =>
+    `[tool]\nname = "${name}"\nversion = "1"\nbinary = "echo"\ndescription = "Orders."\ntimeout_seconds = 10\nrisk_tier = "low"`;
+  const arg = (more: string) => `[args.order]\ntype = "string"\nrequired = true\nposition = 1\ndescription = "which"${more}`;
+  const tail = '[command]\ntemplate = "echo {order}"\n\n[output]\nformat = "json"\n';
+  const records =
+    '[tool.orgate]\nrepeat = "read"\nlabels = []\n\n[[tool.orgate.records]]\ntype = "order"\nkey = { arg = "order" }\nowner = "customer"\nfields = { status = "state", total = { path = "sum", type = "number", optional = true } }';
+  const read = [head("get_order"), records, arg(""), tail].join("\n\n");
+  const files = (text: string) =>
+    opened(project({ "tools/get.clad.toml": text, "tools/cancel.clad.toml": [head("cancel"), arg('\nof = "order"'), tail].join("\n\n") }));
+  const { tools } = files(read);
+  expect(tools.get("get_order")?.tool.records).toEqual([
+    {
+      type: "order",
+      each: "",
+      key: { arg: "order" },
+      fields: { status: { path: "state", type: "string", optional: false }, total: { path: "sum", type: "number", optional: true } },
+      owner: "customer",
+      set: "session",
+      maxAgeSeconds: null,
+      establishes: null,
+    },
+  ]);
+  expect(tools.get("cancel")?.tool.targets).toMatchObject({ order: { kind: "id", of: "order" } });
+  const [wrong] = files(read.replace('type = "number"', 'type = "money"')).problems;
+  expect(wrong).toMatchObject({
+    line: read.slice(0, read.indexOf("[[tool.orgate.records]]")).split("\n").length,
+    detail: expect.stringContaining("`records` of `order`: `fields.total.type` must be one of"),
+  });
+});

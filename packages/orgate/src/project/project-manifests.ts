@@ -131,7 +131,12 @@ function makeTool({ contract, text, file }: ManifestFile, context: ManifestTools
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
     const { message, hint } = describeFault(error.fault);
-    return { file, ...placeOfSetting(text, ["output", "schema"]), detail: message, hint, tool: contract.manifest.tool.name };
+    // what is checked when the tool is made: its records, and the schema of its output
+    const setting =
+      error.fault.kind === "tool-invalid" && error.fault.detail.startsWith("`records`")
+        ? ["tool", "orgate", "records"]
+        : ["output", "schema"];
+    return { file, ...placeOfSetting(text, setting), detail: message, hint, tool: contract.manifest.tool.name };
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The skills a project brings, and which of them can be used.
  *
- * K-4 A skill of a folder is used only as it was trusted: not trusted, edited since, not whole, or under a name that is taken, it is not,
+ * K-3 A skill of a folder is used only as it was trusted: not trusted, edited since, not whole, or under a name that is taken, it is not,
  *    and the refusal says why and what to do.
  */
 import {

@@ -1,4 +1,5 @@
 /** The types of the library's front door: what `createRuntime` takes and what a runtime can do. */
+
 import type {
   Agent,
   AnswerOf,
@@ -26,6 +27,7 @@ import type {
   Schema,
   SessionId,
   State,
+  SubjectInput,
   Surface,
 } from "@orgate/core";
 import type {
@@ -38,6 +40,7 @@ import type {
   TrustedValuePage,
 } from "@orgate/core/journal";
 import type { PowerCut, SealMode, StandingHalt } from "@orgate/core/vocab";
+import type { ClusterConfig } from "../config/cluster-schema.ts";
 import type { FileInput, HistoryInput } from "../files/file-input.ts";
 import type { Env } from "../node/env.ts";
 import type { Person } from "../store/keyring.ts";
@@ -85,6 +88,8 @@ export type RuntimeOptions = Readonly<{
   embedding?: string | Embedder;
   /** Named in notices. */
   project?: string;
+  /** The database of a cluster in place of files: `[cluster]` of `orgate.toml`. Keys still lie in `directory`. */
+  cluster?: ClusterConfig | null;
   /** Opens another journal store than SQLite. Keys still lie in `directory`. */
   store?: OpenOwnStore;
   /** Another knowledge store than SQLite; `close` of the runtime closes it. */
@@ -109,6 +114,8 @@ export type RunOptions<Out extends Schema | undefined = Schema | undefined> = Re
   /** Goes on in the session with this external id; opens one under it when there is none. */
   id?: string;
   principal?: Principal;
+  /** Whom a new session serves: `context.subject` for policies. Refused for a session that is there and serves somebody else. */
+  subject?: SubjectInput;
   labels?: readonly string[];
   history?: readonly HistoryInput[];
   /** Shown with the input: images, PDFs, texts, 20 MiB of them. `fileAt` reads one. */

@@ -77,7 +77,7 @@ test("G-26 verify finds counters and sets that are not what the entries make of 
   };
   expect(await tampered("UPDATE counts SET n = n - 1")).toEqual(["counter calls:send"]);
   expect(await tampered("UPDATE counts SET n = n + 1")).toEqual([]);
-  expect(await tampered("INSERT INTO known_values VALUES ('payees', 'DE1', 'de1', 'known', 0)")).toEqual(["set payees"]);
+  expect(await tampered("INSERT INTO known_values VALUES ('payees', 'DE1', 'de1', 'known', 0, 1)")).toEqual(["set payees"]);
   await runtime.close();
 });
 

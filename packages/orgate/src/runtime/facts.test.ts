@@ -146,7 +146,7 @@ test("G-28 of several values each has to be named; what was said in another turn
   expect(verdicts(await next.complete("clerk", "do the same again", { session: turn.session }), "send_mail")).toEqual(["deny"]);
 });
 
-test("G-28 what a person says while the turn runs is their own word too", async () => {
+test("G-28 what a person says while their turn runs is their own word too, and what another says is not", async () => {
   let speak: () => Promise<unknown> = async () => null;
   const slow = defineTool({
     ...pick(read),
@@ -157,28 +157,32 @@ test("G-28 what a person says while the turn runs is their own word too", async 
     },
   });
   const agent = defineAgent({ name: "clerk", instructions: "do it", model: "test/script", tools: [slow, send] });
-  const directory = join(folder(), ".orgate");
   const gate = gateOf(`${BASE}\n${named}`, [slow, send]);
-  const model = script(["read_mail", {}], ["send_mail", { to: "ben@example.org" }]);
-  const runtime = await createRuntime({
-    directory,
-    agents: [agent],
-    gate,
-    principal: { kind: "user", id: "ann" },
-    model,
-    powerCut: "lose-last-moments",
-  });
-  runtimes.push(runtime);
-  const ann = createPerson(join(directory, "home"), "ann", ed25519);
-  await runtime.place.keyring.certifyPerson("ann", ann.key.publicKey);
-  speak = async () => {
-    const [session] = await runtime.sessions.list({});
-    if (session === undefined) return;
-    const wish = { kind: "steer", text: "also tell ben@example.org" } as const;
-    await runtime.putIntent(signIntent(ann, { id: intentId("i_steer"), session: session.session, at: millis(Date.now()), wish }));
+  const steered = async (name: string) => {
+    const directory = join(folder(), ".orgate");
+    const runtime = await createRuntime({
+      directory,
+      agents: [agent],
+      gate,
+      principal: { kind: "user", id: "ann" },
+      model: script(["read_mail", {}], ["send_mail", { to: "ben@example.org" }]),
+      powerCut: "lose-last-moments",
+    });
+    runtimes.push(runtime);
+    const person = createPerson(join(directory, "home"), name, ed25519);
+    await runtime.place.keyring.certifyPerson(name, person.key.publicKey);
+    speak = async () => {
+      const [session] = await runtime.sessions.list({});
+      if (session === undefined) return;
+      const wish = { kind: "steer", text: "also tell ben@example.org" } as const;
+      await runtime.putIntent(signIntent(person, { id: intentId("i_steer"), session: session.session, at: millis(Date.now()), wish }));
+    };
+    const done = await runtime.complete("clerk", "read my mail");
+    expect(done.events.flatMap(({ event: e }) => (e.kind === "input.steered" ? [e.by.id] : []))).toEqual([name]);
+    return verdicts(done, "send_mail");
   };
-  const done = await runtime.complete("clerk", "read my mail");
-  expect(verdicts(done, "send_mail")).toEqual(["allow"]);
+  expect(await steered("ann")).toEqual(["allow"]);
+  expect(await steered("ben")).toEqual(["deny"]); // another person may speak in the turn: that is not the request of the one it runs for
 });
 
 test("G-29 under which labels a target was seen is told, and what never came in was seen under none", async () => {

@@ -278,14 +278,14 @@ test("J-18 a trusted value is one that a sealed entry says, whatever rows there 
   const { journal } = o.runtime.place.store;
   expect(journal.isKnown("payees", ["ana"], false)).toBe(true);
   const db = databaseIn(o.directory);
-  db.exec(`INSERT INTO known_values VALUES ('payees', 'mallory', 'mallory', 'known', 1)`);
+  db.exec(`INSERT INTO known_values VALUES ('payees', 'mallory', 'mallory', 'known', 1, 1)`);
   db.close();
   expect(journal.isKnown("payees", ["mallory"], false)).toBe(false);
   await expect(o.runtime.complete("clerk", "hello")).rejects.toThrow("trusted value `mallory` of set `payees`");
   const taken = await copied();
   await taken.runtime.known.remove({ set: "payees", value: "ana", why: "gone" }, taken.ana);
   const again = databaseIn(taken.directory);
-  again.exec(`INSERT INTO known_values VALUES ('payees', 'ana', 'ana', 'known', 1)`);
+  again.exec(`INSERT INTO known_values VALUES ('payees', 'ana', 'ana', 'known', 1, 1)`);
   again.close();
   expect(taken.runtime.place.store.journal.isKnown("payees", ["ana"], false)).toBe(false);
 });

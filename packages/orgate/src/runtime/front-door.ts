@@ -91,6 +91,7 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentChec
     ),
   ),
   project: optional(text("the project's name, for notices")),
+  cluster: nullable(object),
   store: optional(need("a function that opens a journal store", "store: (opening) => ({ journal, inbox })", isFunction)),
   knowledge: optional(
     need("a knowledge store", "docs/guide/library.md names the parts", (v) => hasFunctions(v, "search", "put", "embed", "used", "close")),
@@ -119,10 +120,13 @@ export const RUNTIME_OPTIONS: Readonly<Record<keyof RuntimeOptions, ArgumentChec
   ),
 };
 
+const subject = need("whom the session serves: { id, attributes }", 'subject: { id: "C-7" }', (v) => isObject(v) && isText(v.id));
+
 export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, ArgumentCheck>> = {
   session: optional(session),
   id: optional(words),
   principal: optional(principal),
+  subject: optional(subject),
   labels: optional(labels),
   history: anything,
   files: anything,
@@ -151,6 +155,7 @@ const newSession = {
   agent: agentName,
   id: optional(words),
   labels: optional(labels),
+  subject: optional(subject),
   history: anything,
   principal: optional(principal),
   model: optional(modelName),

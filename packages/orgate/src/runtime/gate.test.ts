@@ -334,7 +334,10 @@ test("G-9 a question that nobody could ever answer is refused where it stands, w
     "refused",
     "3:30 2 people have to say yes, but 1 is in `admins` or `staff`: it could never be approved | ask for 1, or name more people under [groups.users] in orgate.toml",
   ]);
-  expect(told('@approvers("admins, crew")')).toEqual(["set", "3:2 nobody is in the group of users `crew` | known: admins, staff"]);
+  expect(told('@approvers("admins, crew")')).toEqual([
+    "set",
+    "3:2 nobody is in the group of users `crew` | known: requester, admins, staff",
+  ]);
 });
 
 test("G-9 a set is refused, not the process, when its tools cannot be described", () => {

@@ -184,12 +184,12 @@ async function openParts(options: RuntimeOptions) {
   checkOwnPolicies(given, gate);
   assertNamedPorts(given, options);
   const outside = await portsOf(options);
-  const { store, knowledge, breakers } = options;
-  const place = await openProjectStore({ directory, thread, powerCut, sealing, clock: outside.clock, store, knowledge, breakers });
+  const { store, cluster, knowledge, breakers } = options;
+  const place = await openProjectStore({ directory, thread, powerCut, sealing, clock: outside.clock, cluster, store, knowledge, breakers });
   try {
     const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
     const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
-    const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now);
+    const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now, place.store.slot.writer);
     const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
     return { given, agentsByName, outside, place, deciding, policies, tracers };
   } catch (error) {
@@ -253,9 +253,9 @@ function inspectOf({ store }: OpenProjectStore, { counters }: Outside, { gate }:
 }
 
 /** W-31 loaded only where the standard variables ask for it: for everybody else it costs nothing. */
-async function telemetryFor(env: Env, now: () => number): Promise<Telemetry | null> {
+async function telemetryFor(env: Env, now: () => number, writer: string): Promise<Telemetry | null> {
   if (!Object.keys(env).some((name) => /^OTEL_EXPORTER_OTLP_(?:.*_)?ENDPOINT$/.test(name))) return null;
   const { openTelemetry, telemetrySettings } = await import("./telemetry.ts");
-  const settings = telemetrySettings(env, version());
+  const settings = telemetrySettings(env, version(), writer);
   return settings === null ? null : openTelemetry(settings, now);
 }

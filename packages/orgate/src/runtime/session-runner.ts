@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Agent,
   canEndWithoutAgent,
+  checkSubject,
   drive,
   type Fault,
   FaultError,
@@ -280,6 +281,7 @@ export async function runTurn(parts: TurnParts, turn: Turn, watch: (live: Live) 
     return { agent: running, limits: resolveLimits(running, options.limits), composed: agents.assemble(running, watch) };
   };
   const by = options.principal ?? parts.principal;
+  if (options.session !== undefined && options.subject !== undefined) throw subjectTooLate(options.session);
   const fresh = options.session === undefined ? driverOn(null) : null; // reports what is wrong before a session is opened
   const session = options.id === undefined ? options.session : await sessionNamed(parts.sessions, name, by, { ...options, id: options.id });
   const { held, driver } =
@@ -300,14 +302,22 @@ export async function runTurn(parts: TurnParts, turn: Turn, watch: (live: Live) 
   return result;
 }
 
+const subjectTooLate = (session: SessionId): FaultError =>
+  new FaultError({
+    kind: "usage",
+    detail: `whom session \`${session}\` serves was said when it was opened`,
+    hint: "open another session for another subject, or have a tool that authenticates say it",
+  });
+
 /** The session with this external id, opened under it when there is none. */
 async function sessionNamed(
   sessions: Sessions,
   agent: string,
   principal: Principal,
-  { id, session, labels = [], history = [], model }: RunOptions & Readonly<{ id: string }>,
+  { id, session, labels = [], history = [], model, subject }: RunOptions & Readonly<{ id: string }>,
 ): Promise<SessionId> {
-  const there = (await sessions.create({ agent, id, principal, labels, history, ...(model === undefined ? {} : { model }) })).session;
+  const more = { ...(model === undefined ? {} : { model }), ...(subject === undefined ? {} : { subject }) };
+  const there = (await sessions.create({ agent, id, principal, labels, history, ...more })).session;
   if (session === undefined || session === there) return there;
   throw new FaultError({ kind: "external-taken", external: id, session: there });
 }
@@ -315,7 +325,7 @@ async function sessionNamed(
 async function openNew(
   driver: TurnDriver,
   principal: Principal,
-  { labels = [], history = [] }: RunOptions,
+  { labels = [], history = [], subject }: RunOptions,
   { surfaceOf }: TurnParts,
 ): Promise<TakenSession<TurnDriver>> {
   const { ports, facts } = driver.composed;
@@ -328,6 +338,7 @@ async function openNew(
     external: null,
     parent: null,
     origin: null,
+    ...(subject === undefined ? {} : { subject: checkSubject(subject) }),
   });
   return { held, driver };
 }

@@ -3,6 +3,7 @@ import {
   type AgentFacts,
   type Clock,
   type Counters,
+  checkSubject,
   closeSession,
   createSession,
   FaultError,
@@ -14,6 +15,7 @@ import {
   readState,
   type SessionId,
   type State,
+  type SubjectInput,
   type Surface,
 } from "@orgate/core";
 import type { SessionPage, SessionSummary } from "@orgate/core/journal";
@@ -29,6 +31,8 @@ export type NewSession = Readonly<{
   principal?: Principal;
   /** Chosen for this session, whatever its agent names: `provider/name`. */
   model?: string;
+  /** Whom it serves: `context.subject` for policies. Later only a tool that authenticates changes it. */
+  subject?: SubjectInput;
 }>;
 
 export type ForkOptions = Readonly<{
@@ -71,7 +75,7 @@ export type SessionsParts = Readonly<{
 
 export function createSessions({ journal, clock, ids, counters, principal: me, surfaceOf, factsOf }: SessionsParts): Sessions {
   const p = { journal, clock, ids, counters };
-  const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me, model = null }) =>
+  const create: Sessions["create"] = async ({ agent, id = null, labels = [], history = [], principal = me, model = null, subject }) =>
     createSession(
       p,
       {
@@ -83,6 +87,7 @@ export function createSessions({ journal, clock, ids, counters, principal: me, s
         external: id,
         parent: null,
         origin: null,
+        ...(subject === undefined ? {} : { subject: checkSubject(subject) }),
       },
       model,
     );

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ed25519, sha256 } from "../node/crypto.ts";
 import { createPerson, openPerson, type Person } from "../store/keyring.ts";
 import { openSnapshot } from "../store/open-read-only.ts";
-import { verifyInWorker } from "../store/verify-worker.ts";
+import { verifyInWorker } from "../store/threads/verify-worker.ts";
 import type { Runtime } from "./api.ts";
 import { databaseIn } from "./fixtures/forging.ts";
 import { eraseEntries } from "./people/erase.ts";

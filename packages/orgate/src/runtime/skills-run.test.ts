@@ -90,7 +90,7 @@ test("K-3 what a folder that nobody trusts says makes the session untrusted", as
   expect([...(await turn(agent([readSkill(folder)]), "hello")).labels]).toEqual(["untrusted"]);
 });
 
-test("K-4 a runtime does not run an agent without a skill that it names, and runs it with it", async () => {
+test("K-3 a runtime does not run an agent without a skill that it names, and runs it with it", async () => {
   const named = agent(["refunds"]);
   await expect(turn(named, "hello")).rejects.toThrow("agent `clerk`: skill `refunds` cannot be used: it is not there");
   expect((await turn(equipAgent(named, { ...NO_RESOURCES, skills: [refunds] }), "hello")).result.output).toContain("CANARY-instructions");

@@ -96,7 +96,7 @@ test("W-31 no word of a person, a model or a tool is sent", async () => {
 
 test("W-31 a collector that refuses, is not there, or is not asked for holds nobody up; what is lost is counted and what waits is bounded", async () => {
   const { url } = await collector(500);
-  const settings = telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, "0");
+  const settings = telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, "0", "w1");
   if (settings === null) throw new Error("it is asked for");
   const telemetry = openTelemetry(settings, () => 0);
   const stand = await openStand();
@@ -109,14 +109,23 @@ test("W-31 a collector that refuses, is not there, or is not asked for holds nob
   await telemetry.close();
   expect(telemetry.lost()).toBe(4_000);
   for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: "true" }, { OTEL_EXPORTER_OTLP_ENDPOINT: "nonsense" }])
-    expect(telemetrySettings(env, "0")).toBeNull();
-  expect(telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: "none" }, "0")).toMatchObject({
+    expect(telemetrySettings(env, "0", "w1")).toBeNull();
+  expect(telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: "none" }, "0", "w1")).toMatchObject({
     traces: null,
     metrics: `${url}/v1/metrics`,
   });
   const nobody = await openStand({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" } });
   expect((await nobody.runtime.run("clerk", "hello").result).ending).toBe("completed");
   await nobody.close();
+});
+
+test("W-31 each process of a cluster says which writer of the journal it is, unless its operator names it otherwise", () => {
+  const named = (more: Record<string, string>) =>
+    telemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", ...more }, "0", "w7")?.resource.find(
+      ({ key }) => key === "service.instance.id",
+    )?.value;
+  expect(named({})).toEqual({ stringValue: "w7" });
+  expect(named({ OTEL_RESOURCE_ATTRIBUTES: "service.instance.id=blue" })).toEqual({ stringValue: "blue" });
 });
 
 /** Attributes that OpenTelemetry's conventions for generative AI (1.37 and later) require of each kind; `failed`: where the operation ended in an error. */

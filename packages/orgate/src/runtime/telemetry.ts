@@ -50,8 +50,8 @@ export type TelemetrySettings = Readonly<{
   timeoutMs: number;
 }>;
 
-/** Null where nobody asks for it. */
-export function telemetrySettings(env: Env, version: string): TelemetrySettings | null {
+/** Null where nobody asks for it. `instance`: the writer of this process, as the journal names it. */
+export function telemetrySettings(env: Env, version: string, instance: string): TelemetrySettings | null {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === "true") return null;
   const endpoint = (name: "TRACES" | "METRICS"): string | null => {
     if (env[`OTEL_${name}_EXPORTER`] === "none") return null;
@@ -64,7 +64,7 @@ export function telemetrySettings(env: Env, version: string): TelemetrySettings 
   if (traces === null && metrics === null) return null;
   const named = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? "");
   const service = env.OTEL_SERVICE_NAME ?? named["service.name"] ?? "orgate";
-  const resource = { ...named, "service.name": service, "service.version": version };
+  const resource = { "service.instance.id": instance, ...named, "service.name": service, "service.version": version };
   return {
     traces,
     metrics,

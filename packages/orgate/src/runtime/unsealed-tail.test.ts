@@ -11,7 +11,7 @@ import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { noteOf, stamped } from "../store/fixtures/store.ts";
 import { isSlotHeld } from "../store/process-lock.ts";
-import { type Verified, verifyInWorker } from "../store/verify-worker.ts";
+import { type Verified, verifyInWorker } from "../store/threads/verify-worker.ts";
 import { databaseIn, FORGED_SEALS, forge } from "./fixtures/forging.ts";
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
 

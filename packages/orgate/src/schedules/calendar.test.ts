@@ -1,7 +1,8 @@
 import { describeFault, isFault, millis, type ScheduleTime } from "@orgate/core";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isTimeZone, openCalendar, readTime } from "./calendar.ts";
+import { isTimeZone } from "../config/time-zone.ts";
+import { openCalendar, readTime } from "./calendar.ts";
 
 const calendar = openCalendar();
 const at = (text: string) => millis(Date.parse(text));

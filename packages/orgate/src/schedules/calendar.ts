@@ -7,6 +7,7 @@
  */
 import { type Fault, FaultError, type Millis, millis, type ScheduleTime, suggestNearest } from "@orgate/core";
 import { Cron } from "croner";
+import { isTimeZone } from "../config/time-zone.ts";
 
 export type Calendar = Readonly<{
   /** The first due time after this one; null: there is none. */
@@ -107,22 +108,9 @@ function zoneHint(zone: string): string {
   return near.startsWith("did you mean") ? near : "use an IANA name, such as UTC, Europe/Berlin or America/New_York";
 }
 
-/** Cache of expressions and zones: ten thousand schedules have a few hundred between them. */
+/** Cache of expressions: ten thousand schedules have a few hundred between them. */
 const comes = new Set<string>();
-const zones = new Set<string>();
 const MOST_KNOWN = 20_000;
-
-export function isTimeZone(name: string): boolean {
-  if (zones.has(name)) return true;
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false; // offsets are no zones: they know no summer
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    if (zones.size < MOST_KNOWN) zones.add(name);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const LOCAL = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?$/;
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,3})?(?:Z|[+-]\d{2}:\d{2})$/;

@@ -152,7 +152,7 @@ export function readWebhooks(sources: ScheduleSources, trouble: OnLoadFault = TH
 
 export const secretText = ({ kind, name }: HookSecret): string => (kind === "env" ? `$${name}` : name);
 
-/** Z-13 a signature does not say to which path it was sent. */
+/** Z-12 a signature does not say to which path it was sent. */
 function mustBeItsOwn(secret: HookSecret, hook: Webhook, others: readonly Webhook[], where: Where): void {
   const text = secretText(secret);
   const other = others.find(({ secrets }) => secrets.some((one) => secretText(one) === text));

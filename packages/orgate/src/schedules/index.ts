@@ -19,6 +19,7 @@ export type SchedulesOptions = Readonly<{
   findSessionStart: FindSessionStart;
   wake?: SchedulerPorts["wake"];
   failed?: SchedulerPorts["failed"];
+  alarm?: SchedulerPorts["alarm"];
 }>;
 
 /** One store for each open journal: what one caller has read, the others need not read again. */
@@ -30,7 +31,8 @@ export function getScheduleStore(place: Pick<OpenProjectStore, "store">): Schedu
 }
 const stores = new WeakMap<object, ScheduleStore>();
 
-export function openSchedules({ place, gate, findSessionStart, wake = () => {}, failed = () => {} }: SchedulesOptions): Schedules {
+export function openSchedules(options: SchedulesOptions): Schedules {
+  const { place, gate, findSessionStart, wake = () => {}, failed = () => {}, alarm = ownTimer } = options;
   const { journal, holder } = place.store;
   const calendar = openCalendar();
   const now = () => millis(Date.now());
@@ -39,11 +41,8 @@ export function openSchedules({ place, gate, findSessionStart, wake = () => {}, 
   const scheduler = new Scheduler({
     ...shared,
     hash: sha256,
-    timer: (ms, then) => {
-      const timer = setTimeout(then, ms);
-      timer.unref();
-      return () => clearTimeout(timer);
-    },
+    timer: ownTimer,
+    alarm,
     mayNotRun: createRunCheck(gate),
     wake,
     isHeld: async (session) => (await holder(session)) !== null,
@@ -51,3 +50,8 @@ export function openSchedules({ place, gate, findSessionStart, wake = () => {}, 
   });
   return { store: schedules, scheduler, desk: new ProjectSchedules({ ...shared, place, gate }) };
 }
+
+const ownTimer: SchedulerPorts["timer"] = (ms, then) => {
+  const timer = setTimeout(then, ms).unref();
+  return () => clearTimeout(timer);
+};

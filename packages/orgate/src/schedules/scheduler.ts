@@ -22,6 +22,8 @@ export type SchedulerPorts = FiringPorts &
     hash: Hash;
     /** Calls `then` after `ms`; returns how to cancel it. */
     timer(ms: number, then: () => void): () => void;
+    /** The same for the next due time; `then` may be late where somebody else settles what is due. */
+    alarm(ms: number, then: () => void): () => void;
     /** Has a session driven. */
     wake(session: SessionId): void;
     /** Whether some process drives the session. */
@@ -74,7 +76,7 @@ export class Scheduler {
     const { now } = this.#ports;
     const due = (): readonly string[] => this.#heap.due(now(), Number.POSITIVE_INFINITY);
     await this.#refresh();
-    for (let names = due(); names.length > 0; names = due()) await this.#tendAll(names);
+    for (let names = due(); names.length > 0 && !this.#isStopped; names = due()) await this.#tendAll(names);
     while (this.#working.size > 0) await Promise.all(this.#working.values());
   }
 
@@ -90,7 +92,7 @@ export class Scheduler {
     this.#cancelTimer = null;
     const first = this.#isStopped ? null : this.#heap.first();
     if (first === null) return;
-    this.#cancelTimer = this.#ports.timer(Math.max(0, Math.min(LONGEST_MS, first - this.#ports.now())), () => {
+    this.#cancelTimer = this.#ports.alarm(Math.max(0, Math.min(LONGEST_MS, first - this.#ports.now())), () => {
       this.#cancelTimer = null;
       this.#tick();
     });

@@ -13,7 +13,7 @@ const hooks = [
   { name: "env", secrets: [{ kind: "env", name: "HOOK" } as const], from: "orgate.toml" },
 ];
 
-test("Z-13 a secret that is set anew counts from the next delivery on, the old one no more; none, or one that does not open, refuses", async () => {
+test("Z-12 a secret that is set anew counts from the next delivery on, the old one no more; none, or one that does not open, refuses", async () => {
   const store = secretStore(folder, LEAST_COST);
   const set = (value: string | null, passphrase = PASSPHRASE) =>
     store.change(passphrase, () => new Map(value === null ? [["else", "x"]] : [["hook", value]]));
@@ -40,7 +40,7 @@ test("Z-13 a secret that is set anew counts from the next delivery on, the old o
   expect(await both()).toEqual([undefined, ["from the environment"]]);
 });
 
-test("Z-13 a webhook's secrets count together, also while one is gone; what signs for two webhooks signs for neither", async () => {
+test("Z-12 a webhook's secrets count together, also while one is gone; what signs for two webhooks signs for neither", async () => {
   const store = secretStore(join(folder, "two"), LEAST_COST);
   const set = (values: Readonly<Record<string, string>>) => store.change(PASSPHRASE, () => new Map(Object.entries(values)));
   const env = { ORGATE_SECRETS_PASSPHRASE: PASSPHRASE };

@@ -1,8 +1,8 @@
 /**
  * Secrets that sign deliveries, by webhook: read when the server starts, and again when the project's secrets change.
- * Z-13 A changed secret counts from the next delivery, and the old one no more, without a restart; while there is no secret, no delivery is accepted.
- * Z-13 A secret of two webhooks signs for neither: each would take the other's deliveries.
- * Z-13 A webhook may name several secrets, any of which may sign, while one replaces another.
+ * Z-12 A changed secret counts from the next delivery, and the old one no more, without a restart; while there is no secret, no delivery is accepted.
+ * Z-12 A secret of two webhooks signs for neither: each would take the other's deliveries.
+ * Z-12 A webhook may name several secrets, any of which may sign, while one replaces another.
  */
 
 import { openSecrets, secretVariable } from "../identity/secrets.ts";

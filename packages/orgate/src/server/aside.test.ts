@@ -1,8 +1,8 @@
 // A real server and real threads: what is long goes on aside, others are answered meanwhile, and whoever leaves takes their thread along.
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { exportInWorker } from "../store/export-worker.ts";
-import { verifyInWorker } from "../store/verify-worker.ts";
+import { exportInWorker } from "../store/threads/export-worker.ts";
+import { verifyInWorker } from "../store/threads/verify-worker.ts";
 import { type Guarded, openGuarded } from "./fixtures/guarded.ts";
 
 let at: Guarded;

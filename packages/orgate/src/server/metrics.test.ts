@@ -23,6 +23,14 @@ test("W-30 what another process's session does is counted too, each thing once",
   expect(await value("orgate_model_replies_total", "agent", "clerk")).toBe(2);
 });
 
+test("W-9 W-30 the processes of a project are listed for those who may see the project, with this server among them", async () => {
+  const at = await serving();
+  open.push(at);
+  const own = at.runtime.place.store.slot.writer;
+  const listed = await (await at.get("/api/v1/processes")).json();
+  expect(listed).toMatchObject({ own, processes: [{ writer: own, place: "this machine", holds: null, quietest: [] }] });
+});
+
 test("W-30 a label's value is never what somebody said: paths that are not there count as one", async () => {
   const at = await serving();
   open.push(at);

@@ -8,7 +8,6 @@ import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { eraseEntries } from "../runtime/people/erase.ts";
 import { EACH_MINUTE } from "../schedules/fixtures/stage.ts";
-import { openRequestKeys, type RequestKeys } from "../store/idempotency-keys.ts";
 import { type Serving, type ServingOptions, serving } from "./fixtures/serving.ts";
 import { latch, openStand } from "./fixtures/stand.ts";
 
@@ -29,7 +28,10 @@ const toldOf = async (response: Promise<Response>): Promise<readonly [number, un
   return [one.status, await one.json()];
 };
 /** As after a crash right before the answer was kept: what was begun is on disk, what came of it is not. */
-const forgetful = (folder: string): RequestKeys => ({ ...openRequestKeys(folder), keep: () => {} });
+const forgetful = (at: Serving): Serving => {
+  Object.assign(at.runtime.place.store.requests, { keep: async () => {} });
+  return at;
+};
 const kindsIn = async ({ runtime }: Serving, ...kinds: readonly string[]): Promise<number> =>
   (await runtime.place.store.journal.tail(0, 10_000)).filter((one) => one.kind === "entry" && kinds.includes(one.entry.event.kind)).length;
 
@@ -159,7 +161,7 @@ test("W-5 every route that needs a key: twice at once, later and after a restart
 
 test("W-5 a crash before the answer was kept: sent again it is still one effect, and another request under the key is refused", async () => {
   const folder = await stuckFolder();
-  const at = await serve({ folder, serve: { keys: forgetful(join(folder, ".orgate")) } });
+  const at = forgetful(await serve({ folder }));
   for (const { route, path, body, other, kinds } of await casesOf(at)) {
     const send = (what: unknown) => at.post(`/api/v1${path}`, what, under(`lost-${route}`));
     const before = await kindsIn(at, ...kinds);
@@ -184,7 +186,7 @@ test("Z-8 a schedule whose firings share a session is fired once for each key, a
     secrets: new Map(),
     by: { kind: "user", id: "ann" },
   } as const;
-  const at = await serve({ folder, serve: { keys: forgetful(join(folder, ".orgate")), declares } });
+  const at = forgetful(await serve({ folder, serve: { declares } }));
   const run = (key: string) => toldOf(at.post("/api/v1/schedules/mine/run", undefined, under(key)));
   const first = await run("one");
   expect(first).toEqual([202, expect.anything()]);

@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
-import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq, streamId } from "@orgate/core";
+import { type ApprovalId, type Entry, intentId, isFault, type JournalEvent, type SessionId, seq, streamId, tableGate } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
+import { sha256 } from "../node/crypto.ts";
 import { watchLiftedHalts } from "../operations/driving/resume-after-halt.ts";
 import { type DriveReport, openSessionDriver, type SessionDriver } from "../operations/session-driver.ts";
 import { databaseIn } from "../runtime/fixtures/forging.ts";
@@ -24,7 +25,11 @@ async function place({
   const stand = await openStand(options);
   open.push(stand);
   const told: DriveReport[] = [];
-  return { ...stand, told, sessionDriver: openSessionDriver({ runtime: stand.runtime, atOnce, waitMs, report: (one) => told.push(one) }) };
+  return {
+    ...stand,
+    told,
+    sessionDriver: openSessionDriver({ runtime: stand.runtime, role: "server", atOnce, waitMs, report: (one) => told.push(one) }),
+  };
 }
 
 const opened = async ({ runtime }: Place, id: string): Promise<SessionId> =>
@@ -306,6 +311,57 @@ async function untilParked({ runtime }: Place, hold: Latch): Promise<void> {
     if (refused) return hold.open();
   }
 }
+
+test.each(["halted", "deferred"] as const)("W-28 two processes do not take turns at a %s turn: each looks at it once", async (why) => {
+  const gate = tableGate(
+    [
+      { id: "asks", action: "tool:pay", verdict: "ask" },
+      { id: "later", action: "tool:look", verdict: "defer" },
+      { id: "all", action: "*", verdict: "allow" },
+    ],
+    sha256,
+  );
+  const a = await place({ keep: true, gate });
+  const session = await opened(a, "one");
+  const say = intentId("say");
+  await a.sessionDriver.send({ session, wish: { kind: "follow-up", text: why === "halted" ? "pay" : "look" }, as: a.ann, id: say });
+  if (why === "halted") {
+    await a.sessionDriver.outcome(session, say, 5_000);
+    const [question] = await a.runtime.approvals.list();
+    if (question === undefined) throw new Error("nothing is asked");
+    await a.runtime.halt("tool:pay", "look first", a.ann);
+    const { approval, digest } = question;
+    await a.sessionDriver.send({ session, wish: { kind: "answer", approval, digest, answer: { kind: "approve" } }, as: a.ann });
+  }
+  await a.sessionDriver.settle();
+  const b = await place({ folder: a.folder, keep: true, gate });
+  const takings = async () => (await kinds(a, session)).filter((kind) => kind === "hold.taken").length;
+  const before = await takings();
+  for (let round = 0; round < 5; round += 1)
+    for (const { sessionDriver } of [b, a]) {
+      await sessionDriver.sweep("interrupted");
+      await sessionDriver.settle();
+    }
+  expect((await takings()) - before).toBeLessThanOrEqual(1);
+  expect(await kinds(a, session)).not.toContain("turn.ended");
+});
+
+test("W-28 a driver that lost its hold stops and appends nothing; where nobody else has the session, the next sweep takes it up again", async () => {
+  const at = await place();
+  const { journal } = at.runtime.place.store;
+  const { holds } = journal;
+  let isLost = true;
+  Object.assign(journal, { holds: (hold: Parameters<typeof holds>[0]) => !isLost && holds(hold) });
+  const session = await opened(at, "one");
+  await at.sessionDriver.send({ session, wish: { kind: "follow-up", text: "look" }, as: at.ann });
+  await at.sessionDriver.settle();
+  expect([at.runs.look, at.told.at(-1)]).toMatchObject([0, { kind: "failed", session, error: { fault: { kind: "hold-lost" } } }]);
+  expect(await kinds(at, session)).not.toContain("turn.ended");
+  isLost = false;
+  await at.sessionDriver.sweep("interrupted");
+  expect((await ended(at, session)).event).toMatchObject({ ending: "completed" });
+  expect(at.runs.look).toBe(1);
+});
 
 test("W-29 what does not land in time is said so, and nothing waits for it", async () => {
   const hold = latch();

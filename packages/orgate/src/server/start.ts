@@ -4,7 +4,7 @@ import type { OperationContext } from "../operations/context.ts";
 import { OperationExecutor, type OperationHandlers } from "../operations/execute.ts";
 import { type Log, NO_LOG } from "../operations/logs.ts";
 import { openOperations } from "../operations/open.ts";
-import type { SessionDriver } from "../operations/session-driver.ts";
+import type { DriverRole, SessionDriver } from "../operations/session-driver.ts";
 import type { Runtime } from "../runtime/api.ts";
 import { createRunCheck } from "../runtime/people/may-run.ts";
 import { makeDelegateFinder } from "../runtime/ports/delegates.ts";
@@ -12,7 +12,6 @@ import { NODE } from "../runtime/ports/outside.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import type { Declared } from "../schedules/store.ts";
 import type { HookSecrets } from "../schedules/webhook-secrets.ts";
-import type { RequestKeys } from "../store/idempotency-keys.ts";
 import { openApiServer } from "./http/api.ts";
 import { SERVER_LIMITS, type ServerLimits } from "./http/limits.ts";
 import { type RunningServer, type ServedPage, startServer } from "./http/server.ts";
@@ -23,7 +22,6 @@ import { webhookPages } from "./webhooks/webhooks.ts";
 export type CoordinatorOptions = Readonly<{
   runtime: Runtime;
   access: Access;
-  keys: RequestKeys;
   host: string;
   port: number;
   version: string;
@@ -33,6 +31,8 @@ export type CoordinatorOptions = Readonly<{
   proxies?: readonly string[];
   bounds?: Partial<ServerLimits>;
   log?: Log;
+  /** A coordinator of a cluster leaves driving and firing to workers. */
+  role?: Exclude<DriverRole, "worker">;
   /** Sessions driven at once. */
   atOnce?: number;
   /** How long an intent may take to become an entry before its sender learns that it waits. */
@@ -66,16 +66,16 @@ export type Coordinator = RunningServer &
   }>;
 
 export async function openCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
-  const { runtime, access, keys, version, describe, config = null, names = [], proxies = [], pages = [], log = NO_LOG } = options;
+  const { runtime, access, version, describe, config = null, names = [], proxies = [], pages = [], log = NO_LOG } = options;
   const bounds: ServerLimits = { ...SERVER_LIMITS, ...options.bounds };
   let server: RunningServer | null = null;
   const operations = openOperations({
     runtime,
-    keys,
     version,
     describe,
     config,
     log,
+    role: options.role,
     atOnce: options.atOnce,
     waitMs: options.waitMs,
     webhooks: options.declares?.webhooks,
@@ -97,10 +97,6 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
   executor.offer(more.handlers ?? {});
   const webhooks = openWebhookPages(front, options, bounds);
   const api = openApiServer({ operations: executor, access: refuseOnError(access), bounds });
-  const closeAll = (): void => {
-    operations.close();
-    keys.close();
-  };
   try {
     server = await startServer({
       host: options.host,
@@ -118,13 +114,13 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     });
   } catch (error) {
     sessionDriver.stop();
-    closeAll();
+    operations.close();
     throw error;
   }
   await sessionDriver.sweep("interrupted");
   if (options.declares !== undefined) {
     await schedules.store.declare(options.declares.schedules, options.declares.by);
-    await schedules.scheduler.start();
+    if (options.role !== "coordinator") await schedules.scheduler.start();
   }
   const running = server;
 
@@ -134,7 +130,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
     schedules.scheduler.stop(); // what is due from now on is for the next server
     const landed = await sessionDriver.leave(finishMs, landMs);
     await running.close(answersMs);
-    closeAll();
+    operations.close();
     log(landed ? "info" : "warn", "server.left", { landed });
     return landed;
   }

@@ -33,7 +33,7 @@ export async function simulate(options: SimulateOptions): Promise<readonly Playe
     const scenes = domains.map((domain): readonly [Scene, readonly SimulatedCase[]] => {
       const stage = openStage(domain, options.agent);
       const users: Members = Object.fromEntries(options.groups.map((group) => [group, [STAFF]]));
-      const policies = cedarPolicies({ directory: options.policies, agents: [stage.agent], groups: { users } });
+      const policies = cedarPolicies({ directory: options.policies, agents: [stage.agent], groups: { users }, timezone: domain.zone });
       const people = { staff, user: createPerson(join(home, domain.domain), domain.user.id, ed25519) };
       return [{ domain, stage, policies, people }, listCases(domain).filter((one) => chosen(domain, one))];
     });

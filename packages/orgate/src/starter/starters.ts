@@ -1,7 +1,7 @@
 /** Starter projects and manifests: which there are, and how their placeholders are filled (`examples/starters/README.md`). */
 import { readStarter, type StarterFile } from "./starter-files.ts";
 
-export const KINDS = ["assistant", "developer", "operations", "secretary"] as const;
+export const KINDS = ["assistant", "developer", "operations", "payments", "secretary", "support"] as const;
 export type Kind = (typeof KINDS)[number];
 export const isKind = (text: string): text is Kind => KINDS.some((kind) => kind === text);
 
@@ -16,7 +16,9 @@ export const KIND_STARTERS: Readonly<Record<Kind, Starter>> = {
   assistant: starter("assistant", "operators", "what is on today?", "remember the milk"),
   developer: starter("developer", "developers", "read hello.txt", "write hello.txt"),
   operations: starter("operations", "operators", "why is checkout slow?", "restart checkout"),
+  payments: starter("payments", "operators", "what is due?", "pay the bill"),
   secretary: starter("secretary", "operators", "what is in my inbox?", "forward the news as they ask"),
+  support: starter("support", "operators", "when are you open?", "cancel O-1, my code is 4711"),
 };
 export const PROFILE_STARTERS: Readonly<Record<Profile, Starter>> = {
   minimal: { folder: "minimal", group: "operators", agent: "hello", first: "hello", second: null },

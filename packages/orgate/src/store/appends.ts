@@ -18,7 +18,6 @@ import {
 import {
   type Digest,
   type Epoch,
-  epoch,
   errorMessage,
   type Fault,
   FaultError,
@@ -31,22 +30,22 @@ import {
   type SessionId,
   seq,
 } from "@orgate/core/vocab";
-import { journalReads, yieldToEventLoop } from "./journal-reads.ts";
+import { journalReads, orNull, yieldToEventLoop } from "./journal-reads.ts";
 import { Onlookers } from "./onlookers.ts";
-import { type SealedPart, Sealer, type StreamPositions, sumMoves } from "./sealer.ts";
+import { type Fetch, type Holding, type SealedPart, Sealer, type StreamPositions, sumMoves, summariesToTouch } from "./sealer.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import type { Alarms } from "./sqlite/proof/alarms.ts";
 import type { Bonds } from "./sqlite/proof/bonds.ts";
 import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
-import type { AppendRow, HoldRow } from "./sqlite/rows.ts";
+import type { AppendRow } from "./sqlite/rows.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
 import type { StoreInbox } from "./store.ts";
 
 type Waiter = Readonly<{ done: () => void; failed: (error: unknown) => void }>;
 type MadeSeal = Readonly<{ stored: StoredSeal; seen: readonly Seen[]; moves: Moves }>;
-const NO_MOVES: Moves = Object.freeze({ questions: 0n, unknowns: 0n });
-type WaitingAppend = Readonly<{ append: Append; done: (first: Seq) => void; failed: (error: unknown) => void }>;
+/** `known`: `Fetch.known` when it was asked for. */
+type WaitingAppend = Readonly<{ append: Append; known: number; done: (first: Seq) => void; failed: (error: unknown) => void }>;
 /** One try at a commit: the appends that it holds, and those that must wait for the next one. */
 type SealedBatch = Readonly<{
   ahead: StreamPositions;
@@ -58,17 +57,22 @@ type SealedBatch = Readonly<{
 }>;
 export type JournalParts = Readonly<{
   reader: SqliteReader;
-  writer: AnyWriter;
+  writer: Pick<AnyWriter, "commit" | "release">;
+  keepCounts: Journal["keepCounts"];
   ports: SealPorts;
   owner: Owner;
   alarms: Alarms;
   bonds: Bonds;
   sums: Sums;
-  isAlive: (hold: HoldRow) => boolean;
+  holding: Holding;
+  /** Copies rows before they are read, where the journal is not in this process's own files. */
+  fetch: Fetch | null;
   blobKey: string | Uint8Array;
   sealing: SealMode;
   powerCut: PowerCut;
   inbox: Pick<StoreInbox, "watchChanges"> & Readonly<{ wake(session: SessionId): void }>;
+  /** Nothing certifies this process's key before its first append: what was left unsealed is sealed with that one, and by nobody if it never comes. */
+  isKeyNew: boolean;
   /** Throws unless this process's own lock is still the file that other processes look at. */
   confirm: () => void;
 }>;
@@ -97,6 +101,7 @@ export class SqliteJournal {
   #last: Readonly<{ number: number; hash: Digest }>;
   #tried: Digest | null = null;
   #stopped: Fault | null = null;
+  readonly #whenStopped = Promise.withResolvers<Fault>();
   #queue: WaitingAppend[] = [];
   #busy = false;
 
@@ -106,7 +111,26 @@ export class SqliteJournal {
     this.#onlookers = new Onlookers(parts);
     this.#last = parts.reader.writerHead(parts.owner.writer);
     this.#isRecovered = !parts.reader.hasUnsealed(parts.owner.writer);
-    if (!this.#isRecovered) this.#schedule();
+    if (!this.#isRecovered && !parts.isKeyNew) this.#schedule();
+    parts.holding.onChange((change) => {
+      if (change.kind === "lost") this.#stop(change.fault);
+      else for (const session of [...this.#held.keys()]) if (!change.kept.has(session)) this.#forget(session);
+    });
+  }
+
+  /** Resolves when nothing can be appended any more; never where it is closed in order. */
+  get whenStopped(): Promise<Fault> {
+    return this.#whenStopped.promise;
+  }
+
+  #stop(fault: Fault): void {
+    this.#stopped ??= fault;
+    this.#whenStopped.resolve(this.#stopped);
+  }
+
+  #forget(session: SessionId): void {
+    this.#held.delete(session);
+    this.#sealer.drop(session);
   }
 
   /** Throws when nothing may be appended. */
@@ -117,7 +141,7 @@ export class SqliteJournal {
 
   /** The journal as the loop uses it. */
   port(): Omit<Journal, "close"> {
-    const { reader, writer, owner, sums } = this.#parts;
+    const { reader, owner, sums, keepCounts } = this.#parts;
     return {
       writer: owner.writer,
       powerCut: this.#parts.powerCut,
@@ -132,8 +156,7 @@ export class SqliteJournal {
       watch: this.#onlookers.watch,
       keepCounts: async (names, now) => {
         this.check();
-        reader.proveToBeCounted(names, now);
-        await writer.keepCounts(names, now);
+        await keepCounts(names, now);
       },
       holds: (hold) => this.#holds(hold),
     };
@@ -142,7 +165,8 @@ export class SqliteJournal {
   async close(): Promise<void> {
     while (this.#busy || this.#queue.length > 0) await yieldToEventLoop();
     // what cannot be sealed now is left to the next process under this name: this one must let go of the name in any case
-    if (this.#stopped === null && (!this.#unsealed.isEmpty || !this.#isRecovered)) await this.seal().catch(() => {});
+    const isOpen = this.#isRecovered ? !this.#unsealed.isEmpty : !this.#parts.isKeyNew;
+    if (this.#stopped === null && isOpen) await this.seal().catch(() => {});
     this.#stopped ??= { kind: "journal-unwritable", detail: "it is closed" };
   }
 
@@ -158,7 +182,8 @@ export class SqliteJournal {
   #enqueue(append: Append): Promise<Seq> {
     return new Promise<Seq>((done, failed) => {
       this.check();
-      if (this.#queue.push({ append, done, failed }) === 1 && !this.#busy) this.#schedule();
+      const known = this.#parts.fetch?.known() ?? 0;
+      if (this.#queue.push({ append, known, done, failed }) === 1 && !this.#busy) this.#schedule();
     });
   }
 
@@ -172,14 +197,15 @@ export class SqliteJournal {
     const waiters = this.#sealWaiters.splice(0); // also while others wait to append: whoever releases a session does not wait for all of them
     this.#busy = true;
     try {
-      if (!this.#isRecovered) await this.#recover();
+      if (!this.#isRecovered) await this.#gatherUnsealed();
+      if (!this.#isRecovered && !this.#parts.isKeyNew) await this.#commit([], true); // by itself: what is recovered and what is new are told apart
       await this.#commit(batch, waiters.length > 0);
       for (const w of waiters) w.done();
     } catch (error) {
       this.#doubtOwnChain();
       const fault = error instanceof FaultError ? error.fault : ({ kind: "journal-unwritable", detail: errorMessage(error) } as const);
       // a damaged journal is an alarm, and nothing was written: once the alarm is over, appends go on
-      if (fault.kind !== "entry-bad" && fault.kind !== "seal-bad") this.#stopped ??= fault;
+      if (fault.kind !== "entry-bad" && fault.kind !== "seal-bad") this.#stop(fault);
       // Appends that were settled already do not hear this: a promise settles once.
       for (const w of [...batch, ...this.#queue.splice(0), ...waiters]) w.failed(new FaultError(this.#stopped ?? fault, error));
     }
@@ -189,19 +215,30 @@ export class SqliteJournal {
 
   /** Seals and writes the batch. An append that the database refuses is rejected, and the others are sealed again without it. */
   async #commit(waiting: readonly WaitingAppend[], isForced: boolean): Promise<void> {
-    const { writer, owner, confirm, powerCut } = this.#parts;
+    const { writer, owner, confirm, powerCut, fetch } = this.#parts;
     for (let left = waiting; ; ) {
+      const wanted = fetch === null ? [] : left.flatMap((w) => this.#sealer.wanted(w.append));
+      const forget = wanted.length === 0 ? null : await fetch?.streams(wanted);
       const sealed = this.#sealBatch(left);
+      forget?.();
       const { ahead, parts, owners, firsts, later } = sealed;
       const isLast = later.length === 0;
-      if (parts.length === 0 && !(isForced && isLast && !this.#unsealed.isEmpty)) return;
+      if (parts.length === 0 && !(isForced && isLast && !(this.#unsealed.isEmpty && this.#isRecovered))) return;
       const moves = sumMoves(parts.map((part) => part.moves));
       const seal = this.#isSealDue(parts, isForced && isLast) ? this.#makeSeal(parts, moves) : null;
       const lists = seal === null ? [] : [...this.#unlisted.values()].filter((s) => !ahead.has(s.session));
       const touched = seal === null ? [] : summariesToTouch(parts);
       const appends = parts.map((part) => part.append);
       const flush = seal !== null || powerCut === "lose-nothing" || !parts.every((part) => part.isResultOnly);
-      const batch = { appends, number: this.#last.number + 1, seal: seal?.stored ?? null, lists: [...lists, ...touched], flush, owner };
+      const batch = {
+        appends,
+        number: this.#last.number + 1,
+        seal: seal?.stored ?? null,
+        lists: [...lists, ...touched],
+        flush,
+        owner,
+        known: owners.map((w) => w.known),
+      };
       const answer = writer.commit(batch);
       const result = answer instanceof Promise ? await answer : answer;
       if (result.kind === "done") {
@@ -221,17 +258,23 @@ export class SqliteJournal {
 
   #isSealDue(parts: readonly SealedPart[], isForced: boolean): boolean {
     const { sealing } = this.#parts;
-    return isForced || sealing === "each" || parts.some((part) => part.isSealedAtOnce) || this.#unsealed.isDue(millis(Date.now()));
+    return (
+      isForced ||
+      !this.#isRecovered ||
+      sealing === "each" ||
+      parts.some((part) => part.isSealedAtOnce) ||
+      this.#unsealed.isDue(millis(Date.now()))
+    );
   }
 
   /** The seal over everything that is unsealed and these appends. */
-  #makeSeal(parts: readonly SealedPart[], moves: Moves, recovered = false): MadeSeal {
+  #makeSeal(parts: readonly SealedPart[], moves: Moves): MadeSeal {
     const { bonds, sums, ports } = this.#parts;
     const number = this.#last.number + 1;
     const entries = parts.map((part) => part.entries);
     const at = millis(entries.reduce<number>((latest, es) => Math.max(latest, es.at(-1)?.at ?? 0), this.#unsealed.latest));
     const seen = [...bonds.toSay(number), ...sums.toSay(number, moves)];
-    const stored = makeSeal(this.#last, { at, wrote: this.#unsealed.with(entries), seen, recovered }, ports);
+    const stored = makeSeal(this.#last, { at, wrote: this.#unsealed.with(entries), seen, recovered: !this.#isRecovered }, ports);
     this.#tried = stored.hash;
     return { stored, seen, moves };
   }
@@ -255,22 +298,23 @@ export class SqliteJournal {
     this.#unsealed.clear();
     this.#unlisted.clear();
     this.#last = { number: seal.stored.number, hash: seal.stored.hash };
+    this.#isRecovered = true;
     bonds.said(seal.seen);
     sums.said(seal.moves);
   }
 
-  /** Seals what the process before this one, under the same name, had left unsealed when it died; each append is proved to be the project's own first. */
-  async #recover(): Promise<void> {
-    const { reader, writer, owner } = this.#parts;
+  /** What the process before this one, under the same name, had left unsealed when it died: the next seal covers it. Each append is proved to be the project's own first. */
+  async #gatherUnsealed(): Promise<void> {
+    const { reader, owner, fetch } = this.#parts;
+    const forget = await fetch?.unsealed();
     const left = reader.unsealedBy(owner.writer);
     this.#unsealed.clear(); // of a try that failed
     for (const append of left) if (this.#isOwn(append)) this.#unsealed.add(reader.entriesOf(append), millis(Date.now()));
-    const seal = this.#makeSeal([], NO_MOVES, true);
-    const sessions = new Set(left.flatMap(({ stream }) => (isSessionStream(stream) ? [stream] : [])));
-    const lists = [...sessions].flatMap((session) => reader.session(session) ?? []);
-    await writer.commit({ appends: [], number: seal.stored.number, seal: seal.stored, lists, flush: true, owner });
-    this.#noteWritten([], seal);
-    this.#isRecovered = true;
+    for (const stream of new Set(left.map((append) => append.stream))) {
+      const summary = isSessionStream(stream) ? reader.session(stream) : null;
+      if (summary !== null) this.#unlisted.set(summary.session, summary);
+    }
+    forget?.();
   }
 
   /** False for an append that is forged and was acknowledged so: nobody signs for it, and it is refused wherever it is read. Throws, and raises an alarm, otherwise. */
@@ -324,50 +368,31 @@ export class SqliteJournal {
   /** Raises an alarm when this writer's next seal exists already and is not the one that this process made. */
   #doubtOwnChain(): void {
     const { reader, owner, alarms } = this.#parts;
-    const found = orNull(() => reader.writerHead(owner.writer));
+    const found = this.#parts.isKeyNew ? null : orNull(() => reader.writerHead(owner.writer)); // in a cluster the name has a new owner once its lease is over
     if (found === null || found.hash === this.#last.hash || found.hash === this.#tried) return;
     alarms.raise(`seal ${found.number} of writer \`${owner.writer}\``, "it was written under this writer's name by somebody else");
   }
 
   async #take(session: SessionId): Promise<Hold> {
-    const { reader, writer, owner, isAlive } = this.#parts;
     this.check();
-    for (;;) {
-      const hold = reader.stream(session)?.hold;
-      if (hold !== undefined && isAlive(hold))
-        throw new FaultError({ kind: "session-held", session, by: `writer \`${hold.holder}\` (process ${hold.pid})` });
-      const taken = await writer.take({ session, seen: hold?.epoch ?? epoch(0), owner });
-      if (taken === null) continue; // somebody else was first: look again
-      this.#held.set(session, taken);
-      this.#sealer.load(session);
-      return { session, epoch: taken };
-    }
+    const { holding, fetch } = this.#parts;
+    const taken = await holding.take(session, this.#held.has(session));
+    const forget = fetch === null ? null : await fetch.streams([this.#sealer.wants(session)]);
+    this.#held.set(session, taken);
+    this.#sealer.load(session);
+    forget?.();
+    return { session, epoch: taken };
   }
 
   async #release(hold: Hold): Promise<void> {
     if (this.#held.get(hold.session) !== hold.epoch) return;
     if (this.#stopped === null && this.#unsealed.has(hold.session)) await this.seal();
-    this.#held.delete(hold.session);
-    this.#sealer.drop(hold.session);
+    this.#forget(hold.session);
     await this.#parts.writer.release(hold.session, hold.epoch, this.#parts.owner);
   }
 
   #holds(hold: Hold): boolean {
-    return this.#stopped === null && this.#held.get(hold.session) === hold.epoch && this.#parts.alarms.standing().length === 0;
-  }
-}
-
-/** Rows of lists that an append has not written itself: one for each session, as its last append of the batch leaves it. */
-function summariesToTouch(parts: readonly SealedPart[]): readonly SessionSummary[] {
-  const newest = new Map<SessionId, SealedPart>();
-  for (const part of parts) if (part.summary !== null) newest.set(part.summary.session, part);
-  return [...newest.values()].flatMap(({ append, summary }) => (summary === null || append.beside?.listed ? [] : [summary]));
-}
-
-function orNull<T>(look: () => T): T | null {
-  try {
-    return look();
-  } catch {
-    return null; // the file cannot be read: the error that led here is the one to report
+    const { holding, alarms } = this.#parts;
+    return this.#stopped === null && this.#held.get(hold.session) === hold.epoch && holding.isSure() && alarms.standing().length === 0;
   }
 }

@@ -8,6 +8,7 @@ import { deepFreeze, type Intent, intentId, millis, readJson, type SessionId, to
 import { withReadFaults } from "./sqlite/schema.ts";
 import type { AnyWriter } from "./sqlite/thread.ts";
 import type { StoreInbox } from "./store.ts";
+import { Watchers } from "./watchers.ts";
 
 const LOOK_EVERY_MS = 50;
 
@@ -54,8 +55,7 @@ class InboxWatch {
   readonly #lastArrival: StatementSync;
   readonly #arrivedAfter: StatementSync;
   readonly #dataVersion: StatementSync;
-  readonly #watchers = new Map<SessionId, Set<() => void>>();
-  readonly #anyChange = new Set<() => void>();
+  readonly #watchers = new Watchers();
   #timer: NodeJS.Timeout | null = null;
   #seen = { version: 0, arrival: 0 };
 
@@ -66,35 +66,28 @@ class InboxWatch {
   }
 
   wake(session: SessionId): void {
-    for (const arrived of [...(this.#watchers.get(session) ?? [])]) arrived();
+    this.#watchers.wake(session);
   }
 
   /** The result stops watching. */
   session(session: SessionId, arrived: () => void): () => void {
-    this.#start();
-    const mine = (): void => arrived(); // the same function may watch twice
-    const all = this.#watchers.get(session) ?? new Set();
-    this.#watchers.set(session, all.add(mine));
-    return () => {
-      all.delete(mine);
-      if (all.size === 0 && this.#watchers.get(session) === all) this.#watchers.delete(session);
-      this.#stopUnlessWatched();
-    };
+    return this.#until(this.#watchers.session(session, arrived));
   }
 
   anything(changed: () => void): () => void {
+    return this.#until(this.#watchers.anything(changed));
+  }
+
+  #until(stop: () => void): () => void {
     this.#start();
-    const mine = (): void => changed();
-    this.#anyChange.add(mine);
     return () => {
-      this.#anyChange.delete(mine);
+      stop();
       this.#stopUnlessWatched();
     };
   }
 
   close(): void {
     this.#watchers.clear();
-    this.#anyChange.clear();
     this.#stopUnlessWatched();
   }
 
@@ -105,7 +98,7 @@ class InboxWatch {
   }
 
   #stopUnlessWatched(): void {
-    if (this.#watchers.size > 0 || this.#anyChange.size > 0) return;
+    if (!this.#watchers.isEmpty) return;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
   }
@@ -125,7 +118,7 @@ class InboxWatch {
   #lookNow(): void {
     const now = this.#version();
     if (now === this.#seen.version) return;
-    for (const changed of [...this.#anyChange]) changed();
+    this.#watchers.tellAll();
     const rows = this.#arrivedAfter.all(this.#seen.arrival);
     this.#seen = { version: now, arrival: Number(rows.at(-1)?.arrival ?? this.#seen.arrival) };
     for (const session of new Set(rows.map((row) => row.session as SessionId))) this.wake(session);
@@ -133,7 +126,7 @@ class InboxWatch {
 }
 
 /** A row that cannot be read is still one: it is handed over as such, refused, and blocks nothing. */
-function toIntent(row: Record<string, unknown>): Intent {
+export function toIntent(row: Readonly<Record<string, unknown>>): Intent {
   const [id, session] = [intentId(String(row.id)), String(row.session) as SessionId];
   const json = readJson(String(row.intent));
   const read: ReadIntent = json.kind === "json" ? readIntent(json.value) : { kind: "refused", reason: json.detail };

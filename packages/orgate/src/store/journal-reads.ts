@@ -26,6 +26,7 @@ export function journalReads(reader: SqliteReader): JournalReads {
     unknownsLike: (sought) => reader.unknowns.like(sought),
     counted: (sought) => reader.counted(sought),
     isKnown: (set, values, cased) => reader.known.has(set, values, cased),
+    recorded: (type, key) => reader.known.record(type, key),
     known: async (page) => reader.known.page(page),
     deadLetters: async (page) => reader.deadLetters.page(page),
     streams: async (prefix) => reader.streams(prefix),
@@ -40,3 +41,11 @@ export function journalReads(reader: SqliteReader): JournalReads {
 }
 
 export const yieldToEventLoop = (): Promise<void> => new Promise((resume) => setImmediate(resume));
+
+export function orNull<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch {
+    return null; // the file cannot be read: the error that led here is the one to report
+  }
+}

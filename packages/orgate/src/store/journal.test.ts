@@ -37,6 +37,7 @@ import {
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
 import { noteOf, openTestStore, stamped } from "./fixtures/store.ts";
+import { storeContract } from "./fixtures/store-contract.ts";
 import { editDatabase, editEntry, removeEntry } from "./fixtures/tamper.ts";
 import { openReadStore, type SqliteReadStore, type SqliteStore } from "./journal.ts";
 import { DEAD_LETTERS_SQL } from "./sqlite/dead-letters.ts";
@@ -74,7 +75,13 @@ const storesOn =
         const store = openTestStore(directory, { thread, maxPages: 400 });
         opened.push(store);
         // Within one process the most that can be done to a store without its help is to take its lock away; real kills are further down.
-        return { journal: store.journal, inbox: store.inbox, records: store.records, die: store.close };
+        return {
+          journal: store.journal,
+          inbox: store.inbox,
+          records: async () => store.records,
+          catchUp: async () => {},
+          die: store.close,
+        };
       },
       fill: async () => undefined, // 400 pages are 1.6 MB; the suite's next append is 3.2 MB
       spoil: async (stream, at) =>
@@ -101,6 +108,10 @@ for (const thread of ["main", "worker"] as const) {
   journalContract(`sqlite ${thread}`, storesOn(thread), { test, expect });
   inboxContract(`sqlite ${thread}`, storesOn(thread), { test, expect });
 }
+storeContract("sqlite", async () => {
+  const directory = folder();
+  return { open: async () => open(directory), catchUp: async () => {}, dispose: async () => {} };
+});
 
 const NOTES = streamId("notes");
 const S = sessionId("s_sqlite0001");

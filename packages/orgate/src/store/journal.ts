@@ -8,14 +8,16 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Head, SealPorts } from "@orgate/core/journal";
+import type { Head, Journal, SealPorts } from "@orgate/core/journal";
 import { type Digest, errorMessage, FaultError, type WriterId } from "@orgate/core/vocab";
 import { sha256 } from "../node/crypto.ts";
+import { saltSource } from "../node/salts.ts";
 import { assertTrusted, SqliteJournal } from "./appends.ts";
-import { findHolder, findHolders, isHolderAlive } from "./holders.ts";
+import { findHolder, findHolders, slotHolding } from "./holders.ts";
+import { openRequestKeys } from "./idempotency-keys.ts";
 import { openInbox } from "./inbox.ts";
 import { journalReads } from "./journal-reads.ts";
-import { takeSlot } from "./process-lock.ts";
+import { listProcesses, takeSlot } from "./process-lock.ts";
 import type { Owner } from "./sqlite/append-writer.ts";
 import { findWrongCounts } from "./sqlite/counts.ts";
 import { guardFiles } from "./sqlite/disk/files.ts";
@@ -27,8 +29,9 @@ import { findMisattributed, findWrongTables } from "./sqlite/proof/compare.ts";
 import { appendMacs, findForgedRows, findWrongWriters, openSeals, UNPROVED } from "./sqlite/proof/seals.ts";
 import { openSums, type Sums } from "./sqlite/proof/sums.ts";
 import { openReader, type SqliteReader } from "./sqlite/reader.ts";
-import { type HoldRow, JournalRows } from "./sqlite/rows.ts";
+import { JournalRows } from "./sqlite/rows.ts";
 import { databasePaths, findStrangeSchema, openDatabase, withWriteFaults } from "./sqlite/schema.ts";
+import { dataVersion } from "./sqlite/side-table.ts";
 import { type AnyWriter, openWriterThread } from "./sqlite/thread.ts";
 import { findWrongTrustedSets } from "./sqlite/trusted-values.ts";
 import { missingKey, openWriter } from "./sqlite/writer.ts";
@@ -101,17 +104,10 @@ export function openStore(options: StoreOptions): SqliteStore {
     const counting = { key: options.blobKey, start: reader.countProof?.partOf(owner.writer) ?? missingKey() };
     const writer: AnyWriter = thread === "main" ? openWriter(db, places, counting) : openWriterThread({ places, open, counting });
     const ports: SealPorts = { writer: owner.writer, hash: sha256, salt: saltSource(), ...keyFor(owner.writer) };
-    const isAlive = (hold: HoldRow): boolean => isHolderAlive(hold, { owner, reader, slots: places.writers });
     const confirm = guardFiles([taken.file]).check;
     const inbox = openInbox(db, places.database, writer, () => assertTrusted(alarms));
-    const { bonds, sums } = openProofs({
-      db,
-      rows: new JournalRows(db, places),
-      reader,
-      alarms,
-      owner: owner.writer,
-      blobKey: options.blobKey,
-    });
+    const rows = new JournalRows(db, places);
+    const { bonds, sums } = openProofs({ ...{ db, rows, reader, alarms }, owner: owner.writer, blobKey: options.blobKey });
     const journal = new SqliteJournal({
       reader,
       writer,
@@ -120,17 +116,21 @@ export function openStore(options: StoreOptions): SqliteStore {
       alarms,
       bonds,
       sums,
-      isAlive,
+      holding: slotHolding(writer, { owner, reader, slots: places.writers }),
+      fetch: null,
+      isKeyNew: false,
+      keepCounts: countKeeper(reader, writer),
       blobKey: options.blobKey,
       sealing: options.sealing ?? "interval",
       powerCut,
       inbox,
       confirm,
     });
+    const requests = openRequestKeys(directory);
     let closing: Promise<void> | null = null;
     const close = async (): Promise<void> => {
       await journal.close();
-      inbox.close();
+      for (const one of [requests, inbox]) one.close();
       await writer.close();
       if (thread === "worker") db.close();
       taken.free();
@@ -144,6 +144,8 @@ export function openStore(options: StoreOptions): SqliteStore {
       holder: async (session) => findHolder(session, { owner, reader, slots: places.writers }),
       holders: async (sessions) => findHolders(sessions, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
+      requests,
+      processes: async () => listProcesses(places.writers, owner.writer),
       unknowns: async (page) => reader.unknowns.page(page),
       unknownsOf: async (session) => reader.unknowns.ofSession(session),
       tally: async () => reader.tally(),
@@ -153,6 +155,7 @@ export function openStore(options: StoreOptions): SqliteStore {
         await writer.probe();
         await probeDisk(directory);
       },
+      stopped: journal.whenStopped,
       seal: () => journal.seal(),
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),
       close: () => (closing ??= close()),
@@ -168,6 +171,14 @@ const snapshotOf = (own: Omit<Snapshot, "close">) => ({
   ...own,
   snapshot: async (): Promise<Snapshot> => ({ ...own, close: async () => {} }),
 });
+
+/** What will be counted is proved first. */
+const countKeeper =
+  (reader: SqliteReader, writer: Pick<AnyWriter, "keepCounts">): Journal["keepCounts"] =>
+  async (names, now) => {
+    reader.proveToBeCounted(names, now);
+    await writer.keepCounts(names, now);
+  };
 
 /** More than a journal's own files have to spare: a change in place does not notice a full disk. */
 const PROBE_BYTES = 256 * 1024;
@@ -201,9 +212,9 @@ type ProofParts = Readonly<{
 /** Opens what binds streams and tables to the seals, and checks it. */
 function openProofs({ db, rows, reader, alarms, owner, blobKey }: ProofParts): Readonly<{ bonds: Bonds; sums: Sums }> {
   return orDoubted(alarms.standing().length > 0 ? alarms : null, () => {
-    const bonds = openBonds({ db, rows, owner, trust: reader.seals.trust(), alarms, seals: reader.seals, hash: sha256 });
+    const bonds = openBonds({ db, rows, owner, trust: reader.seals.trust(), alarms, seals: reader.seals, hash: sha256, newestSeals: null });
     const sums = openSums({
-      ...{ db, owner, key: blobKey, alarms },
+      ...{ db, version: dataVersion(db), sumsCounts: true, owner, key: blobKey, alarms },
       sealed: reader.sealedSums,
       sumOfQuestions: () => reader.questionProof?.sum() ?? 0n,
     });
@@ -263,18 +274,4 @@ function closingOnError<T>(db: DatabaseSync, step: () => T): T {
     db.close();
     throw error;
   }
-}
-
-/** 128 random bits each, fetched many at a time. */
-function saltSource(): () => string {
-  let pool = "";
-  let at = 0;
-  return () => {
-    if (at >= pool.length) {
-      pool = randomBytes(4_096).toString("hex");
-      at = 0;
-    }
-    at += 32;
-    return pool.slice(at - 32, at);
-  };
 }

@@ -104,6 +104,20 @@ export function openProjectKeys(dir: string, maker: KeyMaker): ProjectKeys {
   };
 }
 
+/**
+ * Keys of a process that takes a writer's name for as long as it lives, on whichever machine: the name's key is made for that life, in memory, because a writer
+ * never returns to an earlier key. The project's root key, which lies on that machine, certifies it.
+ */
+export function processKeys(keys: ProjectKeys, maker: KeyMaker): ProjectKeys {
+  const made = maker.create().key;
+  return { ...keys, writer: () => made };
+}
+
+/** Writers get new keys: those on disk are older than the ones that processes on a database had in memory, and a writer never returns to an earlier key. */
+export function dropWriterKeys(dir: string): void {
+  for (const file of readdirSync(dir)) if (/^writer-.*\.key$/.test(file)) rmSync(join(dir, file));
+}
+
 /** The root key of a project, without making one; null when there is none. */
 export const readRootKey = (dir: string, maker: KeyMaker): SigningKey | null => openKey(join(dir, "root.key"), maker);
 

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { createTrust, type Keyring, type ProofPorts, readKeys } from "@orgate/core/journal";
 import { FaultError, KEYS } from "@orgate/core/vocab";
+import type { ClusterConfig } from "../config/cluster-schema.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "../node/crypto.ts";
 import { openReadStore, type SqliteReadStore } from "./journal.ts";
 import { createPerson, listPersons, openPerson, orgateHome, type Person, readBlobKey, readRootKey } from "./keyring.ts";
@@ -14,9 +15,22 @@ import { type ReadStore, type StorePlace, withSnapshot } from "./store.ts";
 export type ReadOnlyStore = ReadStore & Readonly<{ directory: string; keys(): Promise<Keyring> }>;
 
 /** Rejects with `journal-unreadable` where there is no journal yet. */
-export async function openReadOnlyStore({ directory }: StorePlace): Promise<ReadOnlyStore> {
-  const store = openSnapshot(directory);
+export async function openReadOnlyStore({ directory, cluster = null }: StorePlace): Promise<ReadOnlyStore> {
+  const store = cluster === null ? openSnapshot(directory) : await openShared(cluster, directory);
   return { ...store, directory, keys: () => withSnapshot(store, ({ records }) => readKeys(records, PROOF_PORTS), KEYS) };
+}
+
+/** Of a database that others reach, nothing is believed without the project's keys. */
+async function openShared(cluster: ClusterConfig, directory: string): Promise<ReadStore> {
+  const keys = join(directory, "keys");
+  const [root, blobKey] = [readRootKey(keys, ed25519), readBlobKey(keys)];
+  if (root === null || blobKey === null) {
+    const detail =
+      "this machine has no keys of the project: copy `root.key` and `blobs.key` from one that has; the first run of a project makes them";
+    throw new FaultError({ kind: "journal-unreadable", file: keys, detail });
+  }
+  const { openClusterReadStore } = await import("./open-cluster.ts");
+  return openClusterReadStore(cluster, { directory, trust: createTrust(root.publicKey, PROOF_PORTS), blobKey });
 }
 
 /** A journal in SQLite, opened to look. `keys`: where the project's keys lie, if not beside it. */

@@ -4,11 +4,12 @@
  * The lock is an exclusive SQLite lock on a file of its own. POSIX drops a process's locks on a file as soon as ANY descriptor of that
  * file is closed in the process, so lock files are never opened other than through SQLite, which knows of that and keeps them open.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type WriterId, writerId } from "@orgate/core/vocab";
 import { isBusy, sqliteCode } from "./sqlite/schema.ts";
+import type { WriterProcess } from "./store.ts";
 
 /** Locks belong to the process. A connection that nothing refers to is closed when memory is tidied up, and its lock would go with it. */
 const kept = new Set<DatabaseSync>();
@@ -47,6 +48,21 @@ function tryLock(file: string): DatabaseSync | null {
     if (isBusy(error)) return null;
     throw error;
   }
+}
+
+/** Processes that live, by their writers. */
+export function listProcesses(directory: string, own: WriterId): readonly WriterProcess[] {
+  const all = readdirSync(directory).flatMap((file) => (file.endsWith(".lock") ? [writerId(file.slice(0, -".lock".length))] : []));
+  const living = all.filter((writer) => writer === own || isSlotHeld(directory, writer)).sort();
+  return living.map((writer) => ({
+    writer,
+    place: "this machine",
+    holds: null,
+    heardMs: null,
+    commits: null,
+    appends: null,
+    quietest: [],
+  }));
 }
 
 /** True while a living process owns the slot. Looks with a shared lock, so that two who look at once do not take each other for the owner. */

@@ -12,7 +12,6 @@ import {
   isResultOnly,
   isSealedAtOnce,
   isUnknownOutcome,
-  listTrustedValueChanges,
   NO_OPEN_UNKNOWNS,
   NO_PENDING_APPROVALS,
   type OpenUnknowns,
@@ -31,8 +30,10 @@ import {
   type Digest,
   type Epoch,
   epoch,
+  type Fault,
   FaultError,
   isSessionStream,
+  type Seq,
   type SessionId,
   type StreamId,
   seq,
@@ -48,9 +49,31 @@ import { GONE } from "./sqlite/proof/bonds.ts";
 import { appendMacs } from "./sqlite/proof/seals.ts";
 import type { Moves, Sums } from "./sqlite/proof/sums.ts";
 import type { SqliteReader } from "./sqlite/reader.ts";
+import { placedChanges } from "./sqlite/trusted-values.ts";
 
 const NO_CHANGES = { gone: [], put: [] } as const;
 const NO_MOVES: Moves = Object.freeze({ questions: 0n, unknowns: 0n });
+
+export type Holding = Readonly<{
+  /** Takes a session for this process, with a new epoch. Rejects with `session-held`. `isHeld`: this process knows of a hold of its own. */
+  take(session: SessionId, isHeld: boolean): Promise<Epoch>;
+  /** False when this process may have lost what it holds without knowing. */
+  isSure(): boolean;
+  /** Called before `isSure` is true again. */
+  onChange(listener: (change: HoldingChange) => void): void;
+}>;
+/** `lapsed`: others could take sessions for a while, and these are left. `lost`: this process may write nothing any more. */
+export type HoldingChange = Readonly<{ kind: "lapsed"; kept: ReadonlySet<SessionId> } | { kind: "lost"; fault: Fault }>;
+
+/** What appends and recovery read of the journal is there when these resolve, until the result is called. */
+export type Fetch = Readonly<{
+  streams(wanted: readonly WantedStream[]): Promise<() => void>;
+  unsealed(): Promise<() => void>;
+  /** How far this process knows what others have changed; an append that starts an effect rests on no less. */
+  known(): number;
+}>;
+/** `from`: what is read of the stream begins there at the latest; 0 for all of it. */
+export type WantedStream = Readonly<{ stream: StreamId; from: Seq | null }>;
 
 /** One append as it is written, and what its commit must know of it. */
 export type SealedPart = Readonly<{
@@ -72,7 +95,7 @@ const besideOf = (append: Append, blobs: readonly NewBlob[]): Omit<RowsBeside, "
   ...{ blobs, consumes: append.consumes, tells: [], counts: append.counts ?? null },
   halts: haltsIn(append.events),
   claims: collectClaims(append.events),
-  known: append.events.flatMap(({ event }) => listTrustedValueChanges(event)),
+  known: append.events.flatMap(({ event }, i) => placedChanges(event, seq(append.after + 1 + i))),
 });
 
 /** True when an append concerns no table but its own. */
@@ -154,6 +177,17 @@ export class Sealer {
     this.#met.note(stream, head);
     this.#known.set(stream, fresh);
     return fresh;
+  }
+
+  /** What `load` reads of a stream; of an append, what it reads of streams that are not at hand. */
+  wants(stream: StreamId): WantedStream {
+    return { stream, from: this.#met.at(stream) };
+  }
+  wanted({ stream, after, events, opens = [] }: Append): readonly WantedStream[] {
+    const whole = events.some(({ event }) => isUnknownOutcome(event) || isDeadLetter(event));
+    const own = whole ? [{ stream, from: seq(0) }] : this.#known.get(stream)?.head.seq === after ? [] : [this.wants(stream)];
+    const forgets = events.flatMap(({ event: e }) => (e.kind === "content.erased" && isSessionStream(e.stream) ? [e.stream] : []));
+    return [...own, ...[...opens.map(({ session }) => session), ...forgets].map((one) => this.wants(one))];
   }
 
   /** An append and the sessions that begin with it: written together or not at all. */
@@ -289,6 +323,13 @@ export class Sealer {
   }
 }
 
+/** Rows of lists that an append has not written itself: one for each session, as its last append of the batch leaves it. */
+export function summariesToTouch(parts: readonly SealedPart[]): readonly SessionSummary[] {
+  const newest = new Map<SessionId, SealedPart>();
+  for (const part of parts) if (part.summary !== null) newest.set(part.summary.session, part);
+  return [...newest.values()].flatMap(({ append, summary }) => (summary === null || append.beside?.listed ? [] : [summary]));
+}
+
 const MOST_MET = 20_000;
 
 /** Where streams ended when this process last wrote or loaded them: none of them goes back (J-22). */
@@ -306,6 +347,10 @@ class HeadsMet {
     if (before.seq < head.seq && this.#reader.hashAt(stream, before.seq) === before.hash) return;
     this.#reader.seals.alarms.raise(`entry ${before.seq} of stream \`${stream}\``, GONE);
     throw new FaultError({ kind: "entry-bad", stream, seq: before.seq, detail: GONE });
+  }
+
+  at(stream: StreamId): Seq | null {
+    return this.#met.get(stream)?.seq ?? null;
   }
 
   note(stream: StreamId, { seq: at, hash }: StreamHead): void {

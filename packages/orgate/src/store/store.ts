@@ -15,10 +15,11 @@ import type {
   Trust,
 } from "@orgate/core/journal";
 import type { Ports } from "@orgate/core/loop";
-import type { KeyId, Millis, PowerCut, SealMode, Seq, SessionId, Sign, StreamId, WriterId } from "@orgate/core/vocab";
+import type { Fault, KeyId, Millis, PowerCut, SealMode, Seq, SessionId, Sign, StreamId, WriterId } from "@orgate/core/vocab";
+import type { ClusterConfig } from "../config/cluster-schema.ts";
 
-/** Where a project's store is. */
-export type StorePlace = Readonly<{ directory: string }>;
+/** Where a project's store is: in files of `directory`, or in the database of a cluster. */
+export type StorePlace = Readonly<{ directory: string; cluster?: ClusterConfig | null }>;
 
 /** Keys of the project, and the folder that they lie in: every store needs these. */
 export type StoreOpening = Readonly<{
@@ -54,6 +55,7 @@ export type JournalReads = Pick<
   | "unknownsLike"
   | "counted"
   | "isKnown"
+  | "recorded"
   | "known"
   | "deadLetters"
   | "streams"
@@ -103,6 +105,12 @@ export type Store = Omit<ReadStore, "journal"> &
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
+    /** Living processes that write, this one among them. */
+    processes(): Promise<readonly WriterProcess[]>;
+    /** Answers to requests, by idempotency key: every server of the project knows them. */
+    requests: RequestKeys;
+    /** Resolves when this process can append nothing any more, with the reason; never where the store is closed in order. */
+    stopped: Promise<Fault>;
     /** Everything that is durable by now is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
     seal(): Promise<void>;
   }>;
@@ -135,6 +143,20 @@ export async function withSnapshot<T>(
   }
 }
 
+/** `status` is null while nothing was answered for good. */
+export type KeptRequest = Readonly<{ digest: string; status: number | null; body: string }>;
+export type RequestKeys = Readonly<{
+  find(id: string): Promise<KeptRequest | null>;
+  /** The request that the key belongs to, from now on or since before. */
+  begin(id: string, digest: string, now: number): Promise<string>;
+  keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): Promise<void>;
+  /**
+   * J-8 Removes the stored answers that name a session, for good. Their keys stay, so that the same request is not done a second time. False when a
+   * reader was in the way: old pages can still be found on disk until it is gone.
+   */
+  erase(session: SessionId): Promise<boolean>;
+}>;
+
 /** `what` names the place (`entry 3 of stream halt`), `detail` what is wrong with it. */
 export type Alarm = Readonly<{ at: number; what: string; detail: string }>;
 /** `isVerified`: the journal verified then, so that the same place can only be bad again because somebody made it so; otherwise it is accepted as it is. */
@@ -149,6 +171,21 @@ export type StoreAlarms = Readonly<{
 
 /** `host` and `until` are null where the store is on one machine: a hold then lasts as long as its process. */
 export type Holder = Readonly<{ writer: WriterId; pid: number | null; host: string | null; until: Millis | null }>;
+/**
+ * A living process that writes. `place`: process and machine. What follows is null where there is only one machine, and nobody counts: `holds`, how many
+ * sessions it holds; `heardMs`, how long ago it renewed its lease; `commits` since it began, and the `appends` in them as of its last renewal.
+ */
+export type WriterProcess = Readonly<{
+  writer: WriterId;
+  place: string;
+  holds: number | null;
+  heardMs: number | null;
+  commits: number | null;
+  appends: number | null;
+  /** Of the sessions that it holds, those that have been silent for longest; the time is that of their last entry. */
+  quietest: readonly HeldSession[];
+}>;
+export type HeldSession = Readonly<{ session: SessionId; at: Millis }>;
 export type ListedUnknown = OpenUnknown & Readonly<{ agent: string }>;
 /** By session and call. */
 export type UnknownPage = Readonly<{ after: Pick<OpenUnknown, "session" | "call"> | null; most: number }>;

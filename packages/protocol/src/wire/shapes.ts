@@ -43,6 +43,11 @@ export const reason = z.string().max(2_000);
 export const requiredReason = reason.regex(/\S/, "say why: the journal keeps it, and whom it concerns is told");
 export const name = z.string().min(1).max(200);
 export const countSchema = z.int().min(0);
+/** Whom a session serves. */
+export const subject = z.strictObject({
+  id: name,
+  attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())])).exactOptional(),
+});
 /** A value read from JSON is JSON: only its absence must be checked. */
 const anything = z.unknown().refine((value) => value !== undefined, "is missing");
 export const json: z.ZodType<Json> = branded<Json>(anything);

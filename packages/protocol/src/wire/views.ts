@@ -128,6 +128,29 @@ export const health = z
     warnings: z.array(z.string()).readonly(),
   })
   .readonly();
+/** `own`: the writer of the process that answers. Figures are null where one machine has all processes, and nobody counts. */
+export const processes = z
+  .strictObject({
+    at: s.millisSchema,
+    own: z.string(),
+    processes: z
+      .array(
+        z
+          .strictObject({
+            writer: z.string(),
+            place: z.string(),
+            holds: s.countSchema.nullable(),
+            heardMs: s.countSchema.nullable(),
+            commits: s.countSchema.nullable(),
+            appends: s.countSchema.nullable(),
+            /** Of the sessions that it holds, those whose last entry is the oldest. */
+            quietest: z.array(z.strictObject({ session: s.sessionIdSchema, agent: z.string(), at: s.millisSchema }).readonly()).readonly(),
+          })
+          .readonly(),
+      )
+      .readonly(),
+  })
+  .readonly();
 export const verified = z
   .strictObject({
     ok: z.boolean(),

@@ -1,5 +1,5 @@
 /** `require: approval(…)`: rules that ask a person. */
-import { type ApprovalTerms, findUnanswerable, type UnanswerableTerms, type UserGroups } from "@orgate/core/vocab";
+import { type ApprovalTerms, findUnanswerable, REQUESTER, type UnanswerableTerms, type UserGroups } from "@orgate/core/vocab";
 import { BLOCK_KEYS } from "../keys.ts";
 import type { Expression, Rule } from "../tree.ts";
 import { readEntries } from "../values.ts";
@@ -60,7 +60,7 @@ export function compileApproval(
       annotations: [],
       body: policyText("forbid", draft.name, scope, when),
       shadow: false,
-      why: "whether it needs an approval cannot be told: an argument is missing",
+      why: "whether it needs an approval cannot be told: an argument or a fact is missing",
     })),
   ];
 }
@@ -126,7 +126,7 @@ function nobodyFor(
   groups: UserGroups | null,
 ): Omit<UnanswerableTerms, "isRefused"> | null {
   if (groups === null) return null;
-  const stranger = terms.approvers.find((one) => !Object.hasOwn(groups, one));
+  const stranger = terms.approvers.find((one) => one !== REQUESTER && !Object.hasOwn(groups, one));
   if (stranger === undefined) return findUnanswerable(terms, groups).find(({ isRefused }) => isRefused) ?? null;
   return { of: "approvers", detail: `there is no group of users \`${stranger}\``, hint: groupHint(stranger, Object.keys(groups)) };
 }

@@ -11,8 +11,8 @@ export type ValueType =
   | ConditionRecord;
 export type ConditionRecord = Readonly<{ kind: "record"; fields: ReadonlyMap<string, Readonly<{ type: ValueType; required: boolean }>> }>;
 
-/** Names that a condition can use, each with its type and its Cedar text. */
-export type ConditionScope = ReadonlyMap<string, Readonly<{ type: ValueType; cedar: string }>>;
+/** Names that a condition can use, each with its type and its Cedar text; `guards`: the tests for one that may be absent. */
+export type ConditionScope = ReadonlyMap<string, Readonly<{ type: ValueType; cedar: string; guards?: readonly string[] }>>;
 
 /** `guards`: tests for optional attributes, made before one is read. */
 export type Typed = Readonly<{ text: string; type: ValueType; guards: readonly string[]; literal: Literal | null }>;

@@ -106,7 +106,7 @@ class ConditionCompiler {
   /** `has(args.note)`: whether it is there, and all above it. */
   #there(e: Extract<Expression, { kind: "call" }>): string | null {
     const [arg, second] = e.args;
-    if (arg === undefined || second !== undefined || (arg.kind !== "member" && arg.kind !== "index"))
+    if (arg === undefined || second !== undefined || (arg.kind !== "member" && arg.kind !== "index" && arg.kind !== "ident"))
       return this.#wrong(e.at, "`has` takes one argument or fact", "write has(args.note)");
     const made = this.#value(arg);
     if (made === null) return null;
@@ -164,7 +164,7 @@ class ConditionCompiler {
 
   #variable(e: Extract<Expression, { kind: "ident" }>): Typed | null {
     const found = this.#options.scope.get(e.name);
-    if (found !== undefined) return { text: found.cedar, type: found.type, guards: [], literal: null };
+    if (found !== undefined) return { text: found.cedar, type: found.type, guards: found.guards ?? [], literal: null };
     if (this.#options.params.includes(e.name))
       return this.#wrong(
         e.at,

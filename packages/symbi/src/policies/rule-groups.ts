@@ -7,7 +7,7 @@ import type { ConditionScope } from "./condition-values.ts";
 import { type Condition, compileCondition } from "./conditions.ts";
 import type { ResourcePattern, RuleTarget } from "./rule-targets.ts";
 import type { RuleWorld } from "./rule-world.ts";
-import { sharedScope, type ToolShape, toolScope } from "./scope.ts";
+import { type ScopeWorld, sharedScope, type ToolShape, toolScope } from "./scope.ts";
 
 type About = Readonly<{ about: string; scope: ConditionScope }>;
 /** An action that a rule covers, and what its condition can speak of there. */
@@ -31,7 +31,6 @@ export function groupTargets(
   around: RuleWorld,
   write: (condition: Condition | null, about: About) => string | null,
 ): readonly Group[] {
-  const { tools } = around.world;
   const texts = new Map<string, { actions: string[]; effects: string[]; when: string | null; name: string }>();
   const add = ({ action, about, resource, name, isEffectGroup = false }: Cover): void => {
     if (needsTool(condition) && around.world.unknown?.named.includes(name) === true) return;
@@ -45,7 +44,7 @@ export function groupTargets(
     (isEffectGroup ? found.effects : found.actions).push(action);
     texts.set(key, found);
   };
-  for (const target of targets) for (const one of coversOf(target, condition, tools)) add(one);
+  for (const target of targets) for (const one of coversOf(target, condition, around.world)) add(one);
   const all = [...texts.values()];
   return all.map(({ actions, effects, when, name }, i) => {
     const earlier = all.slice(0, i).filter((one) => one.name === name).length;
@@ -57,14 +56,14 @@ export function groupTargets(
   });
 }
 
-function coversOf(target: RuleTarget, condition: Expression | null, tools: readonly ToolShape[]): readonly Cover[] {
+function coversOf(target: RuleTarget, condition: Expression | null, world: ScopeWorld): readonly Cover[] {
   const ofTool = (tool: ToolShape, resource: ResourcePattern | null): Cover => ({
     action: `tool:${tool.name}`,
-    about: aboutTool(tool, tools),
+    about: aboutTool(tool, world),
     resource,
     name: tool.name,
   });
-  const scope = sharedScope(tools);
+  const scope = sharedScope(world);
   switch (target.kind) {
     case "tool":
       return [ofTool(target.tool, target.resource)];
@@ -82,14 +81,14 @@ function coversOf(target: RuleTarget, condition: Expression | null, tools: reado
   }
 }
 
-const aboutTool = (tool: ToolShape, tools: readonly ToolShape[]): About => ({
+const aboutTool = (tool: ToolShape, world: ScopeWorld): About => ({
   about: `a call of \`${tool.name}\``,
-  scope: toolScope(tool, tools),
+  scope: toolScope(tool, world),
 });
 
 /** Whether it speaks of what only a call of a tool has. */
 function needsTool(e: Expression | null): boolean {
-  const words = ["args", "facts", "targets", "values", "lists", "outgoing", "tool"];
+  const words = ["args", "facts", "targets", "values", "lists", "records", "allRecords", "amount", "outgoing", "tool"];
   const inside = (value: unknown): boolean => {
     if (typeof value !== "object" || value === null) return false;
     if ("kind" in value && value.kind === "ident" && "name" in value && words.some((w) => w === value.name)) return true;

@@ -2,16 +2,16 @@
 import type { UserGroups } from "@orgate/core/vocab";
 import type { AgentDraft, SymbiFile } from "../declare.ts";
 import type { Report } from "../values.ts";
-import type { ToolShape } from "./scope.ts";
+import type { ScopeWorld } from "./scope.ts";
 
+/** `tools`: all that the agent has, of skills and servers too. */
 export type CompileWorld = Readonly<{
-  /** All that the agent has, of skills and servers too. */
-  tools: readonly ToolShape[];
   /** Who is in which; null: nobody knows. */
   userGroups: UserGroups | null;
   /** Unknown parts of the tools, where the agent could not be read whole: no problem that rests on them is reported. */
   unknown?: UnknownTools;
-}>;
+}> &
+  ScopeWorld;
 /** `more`: it may have others. `named`: those of its tools of which only the name is known. */
 export type UnknownTools = Readonly<{ more: boolean; named: readonly string[] }>;
 

@@ -3,7 +3,7 @@
  * secrets are handed in.
  * Rule: T-25.
  */
-import { type CheckedArgs, type Effect, type Json, type JsonObject, type Resource, toCanonicalJson } from "@orgate/core/vocab";
+import { type CheckedArgs, type Effect, isPlainKind, type Json, type JsonObject, type Resource, toCanonicalJson } from "@orgate/core/vocab";
 import type { ArgValue, ProjectPaths } from "./arg-type.ts";
 import { type Ambient, fillCommand } from "./command.ts";
 import { readTarget } from "./hosts.ts";
@@ -55,7 +55,9 @@ export function createContract(manifest: Manifest): Contract {
     inputSchema: toInputSchema(args),
     effects: effectsOf(tool.orgate.effects ?? plain, manifest, reaches && backend.kind !== "mcp"),
     resourceTypes: about.types,
-    targets: [...args.values()].filter((arg) => arg.def.target ?? arg.isHost).map((arg) => arg.name),
+    targets: [...args.values()]
+      .filter((arg) => (arg.def.target ?? (arg.isHost || arg.def.of !== undefined)) !== false)
+      .map((arg) => arg.name),
     check: (given, world) => {
       const read = takeAll(args, given, world);
       return read.kind === "bad" ? { kind: "invalid", issues: read.issues } : { kind: "valid", args: valuesOf(read.taken) };
@@ -117,13 +119,15 @@ const isNothing = (value: Json): boolean => value === null || (typeof value === 
 
 const valuesOf = (taken: TakenArgs): JsonObject => Object.fromEntries([...taken].map(([name, { value }]) => [name, value]));
 
+/** A plain text or a number says what is done, and nothing is touched by it. */
+const isAimed = ({ def: { target } }: Arg): boolean => target === true || (typeof target === "string" && !isPlainKind(target));
+
 type Subject = Readonly<{ types: readonly string[]; resource(args: JsonObject): Resource }>;
 
 /** The resource that policies decide about: the host or file that the first such argument names, or the host of a request that is the manifest's own; else the tool itself. */
 function subjectOf({ tool, args, backend }: Manifest): Subject {
   const inOrder = [...args.values()].sort((a, b) => (a.def.position ?? MANY) - (b.def.position ?? MANY));
-  const arg =
-    inOrder.find((one) => one.isHost) ?? inOrder.find((one) => isPath(one)) ?? inOrder.find((one) => one.def.target === true) ?? null;
+  const arg = inOrder.find((one) => one.isHost) ?? inOrder.find((one) => isPath(one)) ?? inOrder.find((one) => isAimed(one)) ?? null;
   const fixed = backend.kind === "http" ? backend.http.host : null;
   if (fixed !== null) {
     const host: Resource = { type: tool.cedar.resource ?? "Host", id: fixed.text };

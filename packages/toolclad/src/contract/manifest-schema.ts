@@ -1,5 +1,5 @@
-/** The format of manifests, setting by setting: what is not named here is refused. `[tool.orgate]`, `target` and `option` are ours. */
-import { lazily } from "@orgate/core/vocab";
+/** The format of manifests, setting by setting: what is not named here is refused. `[tool.orgate]`, `target`, `target_per`, `of` and `option` are ours. */
+import { lazily, TARGET_KINDS } from "@orgate/core/vocab";
 import * as z from "zod";
 
 const text = lazily(() => z.string());
@@ -34,8 +34,15 @@ export const argSchema = lazily(() =>
     scope_check: z.boolean().default(false),
     block_internal: z.boolean().default(false),
     feeds_decision: z.boolean().default(false),
-    /** Ours: policies learn whether the user named it, and more (facts about arguments). */
-    target: z.boolean().optional(),
+    /** Ours: policies learn whether the user named it, and more (facts about arguments). `true`: of the kind that its type suggests. */
+    target: z.union([z.boolean(), z.enum(TARGET_KINDS)]).optional(),
+    /** Ours, of `target = "number"`: the argument for which totals are counted apart. */
+    target_per: filled().optional(),
+    /** Ours: the kind of thing that it stands for, of which other tools make records. */
+    of: z
+      .string()
+      .regex(/^[a-z][a-z0-9_-]{0,63}$/, "must be a-z, 0-9, _ and -, a letter first")
+      .optional(),
     /** Ours: its value may begin with a dash. */
     option: z.boolean().default(false),
   }),
@@ -64,6 +71,8 @@ const orgateSchema = lazily(() =>
       .min(1)
       .optional(),
     labels: z.array(text()).optional(),
+    /** What its output says about things, as `records` of a tool in code; checked there. */
+    records: z.array(z.record(z.string(), z.json())).optional(),
     /** `none` runs without a sandbox, and must be permitted. */
     sandbox: z.enum(["process", "none"]).default("process"),
     /** Hosts that it may reach beside those in its arguments: all of them in scope. */

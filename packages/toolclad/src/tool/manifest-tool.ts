@@ -11,6 +11,8 @@ import {
   fromJsonSchema,
   type Json,
   type JsonObject,
+  type RecordDefinition,
+  type TargetDefinition,
   type TargetKind,
   type Tool,
   toCanonicalJson,
@@ -39,6 +41,7 @@ export function manifestTool(contract: Contract, text: string, ground: ManifestT
     repeat: tool.orgate.repeat,
     effects: contract.effects,
     ...(tool.orgate.labels === undefined ? {} : { labels: tool.orgate.labels }),
+    ...(tool.orgate.records === undefined ? {} : { records: tool.orgate.records as unknown as readonly RecordDefinition[] }), // read strictly there
     riskTier: tool.risk_tier,
     humanApproval: tool.human_approval,
     resource: (args) => contract.resource(args as JsonObject),
@@ -99,13 +102,20 @@ const schemaOf = (contract: Contract, world: ContractScope) => ({
   },
 });
 
-const targetsOf = ({ targets, manifest }: Contract): Readonly<Record<string, TargetKind>> =>
+const targetsOf = ({ targets, manifest }: Contract): Readonly<Record<string, TargetDefinition>> =>
   Object.fromEntries(
-    targets.flatMap((name) => (kindOf(manifest.args.get(name)) === null ? [] : [[name, kindOf(manifest.args.get(name)) ?? "id"]])),
+    targets.flatMap((name): [string, TargetDefinition][] => {
+      const arg = manifest.args.get(name);
+      const kind = kindOf(arg);
+      const { of, target_per: per, target } = arg?.def ?? {};
+      if (of !== undefined) return [[name, { kind: typeof target === "string" ? target : "id", of }]];
+      return kind === null ? [] : [[name, { kind, ...(per === undefined ? {} : { per }) }]];
+    }),
   );
 
-/** Numbers and flags name nobody. */
+/** Numbers and flags name nobody, unless the manifest says what they are. */
 function kindOf(arg: Arg | undefined): TargetKind | null {
+  if (typeof arg?.def.target === "string") return arg.def.target;
   if (arg === undefined || arg.type === "integer" || arg.type === "number" || arg.type === "port" || arg.type === "boolean") return null;
   if (arg.isHost) return "host";
   return arg.type === "path" || arg.type === "credential_file" ? "path" : "id";

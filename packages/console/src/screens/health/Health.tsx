@@ -27,6 +27,7 @@ const WELL: Readonly<Record<string, string>> = {
   "taking-turns": "sessions are driven here",
 };
 type Checks = OperationOutput<"health">;
+type Listed = OperationOutput<"processes">;
 type Metrics = OperationOutput<"metrics">["metrics"];
 
 export default function Health() {
@@ -34,14 +35,16 @@ export default function Health() {
   const connection = useCell(hub.connection);
   const { health, problem, reload } = useHealth();
   const metrics = useQuery("metrics", {});
-  const { reload: again } = metrics;
+  const processes = useQuery("processes", {});
+  const [again, list] = [metrics.reload, processes.reload];
   useEffect(() => {
     const timer = setInterval(() => {
       reload();
       again();
+      list();
     }, EVERY_MS);
     return () => clearInterval(timer);
-  }, [reload, again]);
+  }, [reload, again, list]);
   if (health === null)
     return (
       <Page title="Health">{problem === null ? <Loading what="Asking the server" /> : <Failure problem={problem} again={reload} />}</Page>
@@ -102,7 +105,7 @@ export default function Health() {
           <p>Figures cannot be shown: {escapeHidden(metrics.problem.detail)}.</p>
         )
       ) : (
-        <Told metrics={metrics.value.metrics} />
+        <Told metrics={metrics.value.metrics} found={processes.value} />
       )}
     </Page>
   );
@@ -153,7 +156,51 @@ function findFigure(metrics: Metrics, name: string): number | null {
 const bytes = (n: number | null): string => (n === null ? "–" : `${Math.round(n / 1_048_576)} MB`);
 const number = (n: number | null): string => (n === null ? "–" : countText(Math.round(n)));
 
-function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
+/** Processes that share the project's store: when each was heard of, how it commits, which sessions it holds. One alone is described below. */
+function Processes({ found, metrics }: Readonly<{ found: Listed; metrics: Metrics }>) {
+  const perCommit = ({ commits, appends }: Listed["processes"][number]): string =>
+    commits === null || appends === null || commits === 0 ? "" : `, ${(appends / commits).toFixed(1)} appends a commit`;
+  return (
+    <>
+      <h2>Processes</h2>
+      <Figures
+        label="Processes"
+        of={[
+          ...found.processes.map((one) => ({
+            name: one.writer === found.own ? `${one.writer}, this server` : one.writer,
+            value: number(one.holds),
+            says: `${one.holds === null ? "" : "sessions held; "}${escapeHidden(one.place)}${one.heardMs === null ? "" : `, heard of ${(one.heardMs / 1_000).toFixed(1)} s ago`}${perCommit(one)}`,
+          })),
+          {
+            name: "Not taken yet",
+            value: number(findFigure(metrics, "orgate_inbox_sessions")),
+            says: "sessions with a message or an answer",
+          },
+          {
+            name: "Not followed yet",
+            value: number(findFigure(metrics, "orgate_tail_lag_entries")),
+            says: "entries that this server has not seen",
+          },
+        ]}
+      />
+      <ul className={css.checks} aria-label="Sessions held">
+        {found.processes.flatMap(({ writer, quietest }) =>
+          quietest.map(({ session, agent, at }) => (
+            <li key={session}>
+              <Tag tone="plain">{writer}</Tag>
+              <Link to={`/sessions/${session}`}>{session}</Link>
+              <span>
+                {escapeHidden(agent)}, last entry {formatDuration(Math.max(0, found.at - at))} ago
+              </span>
+            </li>
+          )),
+        )}
+      </ul>
+    </>
+  );
+}
+
+function Told({ metrics, found }: Readonly<{ metrics: Metrics; found: Listed | null }>) {
   const delay = findFigure(metrics, "orgate_event_loop_delay_p99_ms");
   const queued = findFigure(metrics, "orgate_sessions_queued");
   const failures = findFigure(metrics, "orgate_model_failures_total") ?? 0;
@@ -181,6 +228,7 @@ function Told({ metrics }: Readonly<{ metrics: Metrics }>) {
           { name: "Model calls failed", value: String(failures), says: "since the server started", tone: failures > 0 ? "wait" : "plain" },
         ]}
       />
+      {found !== null && found.processes.length > 1 && <Processes found={found} metrics={metrics} />}
       <h2>The process</h2>
       <Figures
         label="The process"

@@ -54,6 +54,7 @@ type FormProps = Readonly<{ agent: string; busy: boolean; evaluate(body: JsonObj
 function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
   const { agents, chosen, actions, wanted, args, takesArgs, setAgent, setAction, setArgs } = useAction(given);
   const [labels, setLabels] = useState("");
+  const [known, setKnown] = useState("");
   const [surface, setSurface] = useState<(typeof SURFACES)[number]>("api");
   const id = useId();
   const submit = (event: FormEvent): void => {
@@ -63,9 +64,14 @@ function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
       refuse("The arguments are not a JSON object.");
       return;
     }
+    const told = readArgs(known === "" ? "{}" : known);
+    if (told === null) {
+      refuse("The facts are not a JSON object.");
+      return;
+    }
     const split = labels.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
     const isTool = wanted.startsWith("tool:");
-    void evaluate({ agent: chosen, action: wanted, surface, labels: split, ...(isTool ? { args: read } : {}) });
+    void evaluate({ ...told, agent: chosen, action: wanted, surface, labels: split, ...(isTool ? { args: read } : {}) });
   };
   return (
     <form className={css.form} onSubmit={submit}>
@@ -93,6 +99,15 @@ function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
       />
       <label htmlFor={`${id}d`}>Session labels (comma-separated)</label>
       <input id={`${id}d`} value={labels} placeholder="untrusted, pii" onChange={({ target }) => setLabels(target.value)} />
+      <label htmlFor={`${id}f`}>Facts (JSON: records, subject, now, facts, targets, …)</label>
+      <textarea
+        id={`${id}f`}
+        rows={3}
+        spellCheck={false}
+        value={known}
+        placeholder={'{ "records": { "order": { "status": "pending" } }, "subject": { "id": "C-7" } }'}
+        onChange={({ target }) => setKnown(target.value)}
+      />
       <label htmlFor={`${id}e`}>Session opened from</label>
       <select id={`${id}e`} value={surface} onChange={({ target }) => setSurface(SURFACES.find((one) => one === target.value) ?? "api")}>
         {SURFACES.map((one) => (

@@ -163,7 +163,7 @@ describe("an agent's skills", () => {
     expect(refusal(() => agent(change()))).toMatchObject({ where: "agent `clerk`", detail });
   });
 
-  test("K-4 a skill that is only named is missing until it is brought; the rest of the agent stays as it was written", () => {
+  test("K-3 a skill that is only named is missing until it is brought; the rest of the agent stays as it was written", () => {
     const named = agent({ skills: ["refunds"], groups: ["desk"], limits: { iterations: 3 } });
     expect(named.missing).toEqual([{ skill: "refunds", detail: "it is not there", hint: expect.stringContaining("orgate skills list") }]);
     expect(loaderOf(named.tools).name).toBe("load_skill");
@@ -174,7 +174,7 @@ describe("an agent's skills", () => {
     expect(equipped.digest(hash)).toBe(agent({ skills: [skill()], groups: ["desk"], limits: { iterations: 3 } }).digest(hash));
   });
 
-  test("K-4 digests of agent and tools cover every text of every skill", () => {
+  test("K-3 digests of agent and tools cover every text of every skill", () => {
     const of = (change: Partial<SkillDefinition>) => {
       const made = agent({ skills: [skill({ files: { "a.md": "a" }, ...change })] });
       return `${made.digest(hash)}\n${toolbox(made.tools, hash).digest}`;
@@ -203,7 +203,7 @@ describe("the project's instructions", () => {
     warnings: ["lib/AGENTS.md is not trusted"],
   };
 
-  test("K-4 they are there for an agent that asks, each in a block that names its file and that nothing in it can close, the nearest last", () => {
+  test("K-3 they are there for an agent that asks, each in a block that names its file and that nothing in it can close, the nearest last", () => {
     const asking = equipAgent(agent({ projectInstructions: true, skills: [skill()] }), equipment);
     expect(asking.instructions.split("before you do what it is for.\n\n")[1]).toBe(
       [

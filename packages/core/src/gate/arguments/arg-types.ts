@@ -234,7 +234,7 @@ export class Unrepresentable extends Error {
   override readonly name = "Unrepresentable";
 }
 
-/** The part of a record that policies read: all of it, or these fields. */
+/** The part of a record that policies read: all of it, or these fields; without any, only whether it is there. */
 export type Need = { whole: boolean; readonly fields: Map<string, Need> };
 
 /** The values a slice can read, and no others. `inexact` are pointers to numbers whose text says more than they hold. */

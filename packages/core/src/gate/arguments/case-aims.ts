@@ -12,7 +12,9 @@ import {
   type Target,
   type TargetFacts,
   type Tool,
+  type ValuesSum,
 } from "../../vocab/index.ts";
+import { targetSumSchema, targetThingSchema, toTargetThing } from "../policies/world/case-world.ts";
 import { addedBy, numbersAt, toAmount, toExactNumber } from "./amounts.ts";
 
 const count = lazily(() => z.int().min(0).default(0));
@@ -37,10 +39,23 @@ const totalsSchema = lazily(() => {
 });
 
 const about = lazily(() => ({ inRequest: flag(), known: flag(), vouched: z.boolean().optional(), seenUnder: texts(), said: saidSchema() }));
-export const targetsSumSchema = lazily(() => z.strictObject({ ...about(), count: z.int().min(0).default(1) }));
+export const targetsSumSchema = lazily(() =>
+  z.strictObject({ ...about(), ...targetSumSchema(), named: z.boolean().optional(), count: z.int().min(0).default(1) }),
+);
 export const valuesSumSchema = lazily(() => z.strictObject({ inRequest: flag(), said: saidSchema(), count: z.int().min(0).default(1) }));
+/** What is paid to somebody. */
+export const amountFactsSchema = lazily(() =>
+  z.strictObject({
+    inRequest: flag(),
+    recorded: flag(),
+    said: saidSchema(),
+    value: amountSchema(),
+    total: totalsSchema(),
+    totalPerTarget: totalsSchema(),
+  }),
+);
 export const leavingSchema = lazily(() =>
-  z.strictObject({ links: texts(), addresses: texts(), vouched: z.boolean().optional(), seenUnder: texts() }),
+  z.strictObject({ links: texts(), addresses: texts(), vouched: z.boolean().optional(), inRequest: flag(), seenUnder: texts() }),
 );
 /** Of one argument, whatever it is: a target, a plain text, a number, a text that leaves, or a target that leaves too. */
 export const aimSchema = lazily(() =>
@@ -59,6 +74,7 @@ export const aimSchema = lazily(() =>
     value: amountSchema().optional(),
     links: z.array(z.string()).optional(),
     addresses: z.array(z.string()).optional(),
+    ...targetThingSchema(),
   }),
 );
 
@@ -69,6 +85,7 @@ export type CaseAims = Readonly<{
   targets?: z.infer<ReturnType<typeof targetsSumSchema>> | undefined;
   values?: z.infer<ReturnType<typeof valuesSumSchema>> | undefined;
   outgoing?: z.infer<ReturnType<typeof leavingSchema>> | undefined;
+  amount?: z.infer<ReturnType<typeof amountFactsSchema>> | undefined;
 }>;
 
 /** A target that is given without facts counts as unknown. The facts of a tool that this project does not have are told by their fields. */
@@ -100,17 +117,25 @@ export function toCaseAims(c: CaseAims, tool: Pick<Tool, "targets" | "outgoing">
       ...others.filter(([, one]) => isLeaving(one)).map(([arg, one]) => [arg, leavingFacts(one)] as const),
     ]),
   };
-  if (c.targets === undefined && c.outgoing === undefined && c.values === undefined) return aims;
-  const { inRequest, known, vouched, seenUnder, said } = targetFacts(c.targets ?? {});
+  if (c.targets === undefined && c.outgoing === undefined && c.values === undefined && c.amount === undefined) return aims;
+  const { inRequest, known, vouched, seenUnder, said, recorded, owned } = targetFacts(c.targets ?? {});
+  const named = c.targets?.named ?? vouched;
   return {
     ...aims,
     sums: {
-      targets: { inRequest, known, vouched, seenUnder, said, count: c.targets?.count ?? 0 },
-      values: { inRequest: c.values?.inRequest ?? false, said: saidOf(c.values?.said), count: c.values?.count ?? 0 },
+      targets: { inRequest, known, vouched, named, seenUnder, said, recorded, owned, count: c.targets?.count ?? 0 },
+      values: valuesOf(c.values),
       outgoing: leavingFacts(c.outgoing ?? {}),
+      ...(c.amount === undefined ? {} : { amount: numberFacts(c.amount, { by: c.amount.value, amount: c.amount.value, hasPer: true }) }),
     },
   };
 }
+
+const valuesOf = ({ inRequest, said, count }: NonNullable<CaseAims["values"]> = { inRequest: false, count: 0 }): ValuesSum => ({
+  inRequest,
+  count,
+  said: saidOf(said ?? (inRequest ? { turnsAgo: 0, secondsAgo: 0 } : undefined)),
+});
 
 const saidOf = (given: Said | undefined) => (): Said | null => given ?? null;
 
@@ -130,6 +155,7 @@ function targetFacts(given: Aim): TargetFacts {
     name: given.name ?? null,
     nameInRequest: given.nameInRequest ?? false,
     said: saidOf(given.said ?? (inRequest ? { turnsAgo: 0, secondsAgo: 0 } : undefined)),
+    ...toTargetThing(given),
   };
 }
 
@@ -150,12 +176,13 @@ function numberFacts(given: Aim, { by, amount, hasPer }: Own): NumberFacts {
   return {
     inRequest,
     said: saidOf(said ?? (inRequest ? { turnsAgo: 0, secondsAgo: 0 } : undefined)),
+    recorded: () => given.recorded ?? false,
     amount: given.value ?? amount,
     ...totals(given.total),
     perTarget: hasPer ? totals(given.totalPerTarget) : null,
   };
 }
 
-function leavingFacts({ links = [], addresses = [], seenUnder = [], vouched }: Aim): OutgoingFacts {
-  return { links, addresses, seenUnder, vouched: vouched ?? links.length + addresses.length === 0 };
+function leavingFacts({ links = [], addresses = [], seenUnder = [], inRequest = false, vouched }: Aim): OutgoingFacts {
+  return { links, addresses, seenUnder, inRequest, vouched: vouched ?? links.length + addresses.length === 0 };
 }

@@ -50,8 +50,8 @@ export function toListTypes(args: RecordType): ReadonlyMap<string, ListType> {
 const NUMERIC = new Set(["long", "decimal"]);
 const isComparable = ({ kind }: CedarType): boolean => NUMERIC.has(kind) || kind === "string" || kind === "boolean";
 
-/** As the Cedar schema writes it. */
-export function toListSchema({ of }: ListType): { readonly [key: string]: Json } {
+/** As the Cedar schema writes it. A list that is never empty has a least and a most. */
+export function toListSchema(of: CedarType, isFilled = false): { readonly [key: string]: Json } {
   const one = toSchemaType(of);
   return {
     type: "Record",
@@ -59,7 +59,7 @@ export function toListSchema({ of }: ListType): { readonly [key: string]: Json }
       size: { type: "Long", required: true },
       ...(isComparable(of) ? { values: { type: "Set", element: one, required: true } } : {}),
       ...(NUMERIC.has(of.kind)
-        ? { min: { ...one, required: false }, max: { ...one, required: false }, sum: { ...one, required: true } }
+        ? { min: { ...one, required: isFilled }, max: { ...one, required: isFilled }, sum: { ...one, required: true } }
         : {}),
     },
   };
@@ -70,7 +70,7 @@ export function projectLists(call: Call, args: RecordType, need: Need): CedarRec
   for (const [name, list] of toListTypes(args)) {
     const wanted = need.whole ? WHOLE : need.fields.get(name);
     if (wanted === undefined || call.args === null || findAtPath(call.args, list.outer).length === 0) continue;
-    out[name] = projectList(list, elementsAt(call, list), wanted);
+    out[name] = projectElements(shown(list.path), list.of, elementsAt(call, list), wanted);
   }
   return out;
 }
@@ -86,7 +86,8 @@ function elementsAt({ args, inexact }: Call, { path, of, isColumn }: ListType): 
   return found.flat() as readonly Json[];
 }
 
-function projectList({ path, of }: ListType, elements: readonly Json[], need: Need): CedarRecord {
+/** `at` is where they stand, for whoever is refused. */
+export function projectElements(at: string, of: CedarType, elements: readonly Json[], need: Need): CedarRecord {
   const out: Record<string, CedarValue> = {};
   const reads = (name: string): boolean => need.whole || need.fields.has(name);
   if (reads("size")) out["size"] = elements.length;
@@ -94,14 +95,15 @@ function projectList({ path, of }: ListType, elements: readonly Json[], need: Ne
   const made = (): readonly CedarValue[] =>
     elements.map((one) => {
       const value = toCedar(one, of, WHOLE, []);
-      if (value === null) throw new Unrepresentable(`${shown(path)} holds a null, which no set of Cedar's can hold`);
+      if (value === null) throw new Unrepresentable(`${at} holds a null, which no set of Cedar's can hold`);
       return value;
     });
   if (reads("values")) out["values"] = made();
   if (!NUMERIC.has(of.kind) || !["min", "max", "sum"].some(reads)) return out;
   made(); // what is no exact number is refused here too
-  const scaled = (elements as readonly number[]).map(toTenThousandths);
-  const write = (value: bigint): CedarValue => fromTenThousandths(value, of.kind === "long", path);
+  const isLong = of.kind === "long";
+  const scaled = (elements as readonly number[]).map((one) => (isLong ? BigInt(one) : toTenThousandths(one)));
+  const write = (value: bigint): CedarValue => (isLong ? toLong(value, at) : toDecimalValue(value, at));
   const [least, most] = [scaled.toSorted(compare)[0], scaled.toSorted(compare).at(-1)];
   if (reads("min") && least !== undefined) out["min"] = write(least);
   if (reads("max") && most !== undefined) out["max"] = write(most);
@@ -118,12 +120,16 @@ const toTenThousandths = (value: number): bigint => {
   return whole.startsWith("-") ? -scaled : scaled;
 };
 
-function fromTenThousandths(value: bigint, isLong: boolean, path: readonly PathStep[]): CedarValue {
+const outOfRange = (at: string): Unrepresentable => new Unrepresentable(`the sum of ${at} is out of range`);
+
+function toLong(value: bigint, at: string): CedarValue {
+  if (!Number.isSafeInteger(Number(value))) throw outOfRange(at);
+  return Number(value);
+}
+
+const MOST = 9_223_372_036_854_775_807n;
+function toDecimalValue(value: bigint, at: string): CedarValue {
+  if (value > MOST || -value > MOST) throw outOfRange(at);
   const digits = (value < 0n ? -value : value).toString().padStart(5, "0");
-  const text = `${value < 0n ? "-" : ""}${digits.slice(0, -4)}.${digits.slice(-4)}`;
-  const isHeld = isLong
-    ? Number.isSafeInteger(Number(value / 10_000n))
-    : value <= 9_223_372_036_854_775_807n && -value <= 9_223_372_036_854_775_807n;
-  if (!isHeld) throw new Unrepresentable(`the sum of ${shown(path)} is out of range`);
-  return isLong ? Number(value / 10_000n) : { __extn: { fn: "decimal", arg: text } };
+  return { __extn: { fn: "decimal", arg: `${value < 0n ? "-" : ""}${digits.slice(0, -4)}.${digits.slice(-4)}` } };
 }

@@ -35,6 +35,15 @@ describe("G-27 whole tokens", () => {
     ["mail ann", " "],
   ])("G-27 %j does not name %j", (request, value) => expect(named(request, value)).toBe(false));
 
+  test("G-27 a plain text that is a day, written out, stands in the request as itself; part of a longer token, or as anything else, it does not", () => {
+    expect(named("from 2026-04-17 to 2026-04-20.", "2026-04-20", "text")).toBe(true);
+    expect(named("from 2026-04-17", "2026-04-1", "text")).toBe(false);
+    expect(named("at 2026-04-17T10:00", "2026-04-17", "text")).toBe(false);
+    expect(named("on 17 April", "2026-04-17", "text")).toBe(false);
+    expect(named("from 2026-04-17", "2026-04-17", "recipient")).toBe(false);
+    expect(named("code 20260417", "20260417", "text")).toBe(false);
+  });
+
   test("G-27 letters that look alike are other letters, whichever side they are on", () => {
     expect(named("mail ann@example.org", "аnn@example.org")).toBe(false); // a Cyrillic а
     expect(named("mail аnn@example.org", "ann@example.org")).toBe(false);

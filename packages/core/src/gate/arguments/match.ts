@@ -30,7 +30,7 @@ export const isNumberInRequest = (request: MatchRequest, number: ExactNumber): b
 
 export function isInRequest(request: MatchRequest, kind: Target["kind"], value: string): boolean {
   const plain = plainValue(value);
-  if (plain === null || kind === "id" || isBare(plain)) return false;
+  if (plain === null || kind === "id" || (isBare(plain) && !(kind === "text" && DATE.test(plain)))) return false;
   if (isCaseSensitive({ kind })) return containsWhole(request.cased, plain);
   const folded = plain.toLowerCase();
   if (kind !== "host") return containsWhole(request.folded, folded);
@@ -43,6 +43,9 @@ export const isNameInRequest = (request: MatchRequest, name: string): boolean =>
   const plain = plainValue(name);
   return plain !== null && plain.length > 2 && !isBare(plain) && containsWhole(request.folded, plain.toLowerCase());
 };
+
+/** A day that is written out says which one it is, without a letter in it. */
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** No letter in it: it may stand anywhere, for anything. */
 const isBare = (value: string): boolean => !/\p{L}/u.test(value);

@@ -22,7 +22,7 @@ export function findNumbers(text: string): ReadonlySet<string> {
     const scale = /^\s*-?\s*(hundred|thousand|million|billion)\b/.exec(text.slice(at + token.length, at + token.length + 20))?.[1];
     add(scale === undefined ? number : `${number}e${SCALES[scale] ?? 0}`);
   }
-  for (const number of wordNumbers(text.replace(/\ba(?=\s+(?:hundred|thousand|million|billion)\b)/g, "one"))) add(number);
+  for (const number of wordNumbers(text.replace(ONE_SCALE, "one"))) add(number);
   return found;
 }
 
@@ -72,6 +72,9 @@ const ONES =
   );
 const TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
 const SCALES: Readonly<Record<string, number>> = { hundred: 2, thousand: 3, million: 6, billion: 9 };
+
+/** `a million`; of `half a million` and `a quarter of a million`, nothing: a part of a number is not read. */
+const ONE_SCALE = /(?<!\b(?:half|quarters?\s+of|thirds?\s+of|fraction\s+of)\s+)\ba(?=\s+(?:hundred|thousand|million|billion)\b)/g;
 
 /** Runs of number words, each read as one number; a run that is no number names none. */
 function* wordNumbers(text: string): Iterable<string> {

@@ -22,6 +22,7 @@ import {
 } from "../../vocab/index.ts";
 import {
   aimSchema,
+  amountFactsSchema,
   countsSchema,
   leavingSchema,
   NO_COUNTS,
@@ -33,6 +34,7 @@ import { findInexactNumbers } from "../arguments/numbers.ts";
 import type { CedarGate } from "../cedar.ts";
 import { readUserAct } from "./user-acts.ts";
 import type { PolicyWorld } from "./vocabulary.ts";
+import { toWorldFacts, worldSchema } from "./world/case-world.ts";
 
 /** Who acts in a case that names nobody. */
 const SOMEBODY = "somebody";
@@ -61,7 +63,11 @@ const caseBody = lazily(() =>
     targets: targetsSumSchema().optional(),
     values: valuesSumSchema().optional(),
     outgoing: leavingSchema().optional(),
+    amount: amountFactsSchema().optional(),
+    ...worldSchema(),
     onBehalfOf: z.string().default("somebody"),
+    /** Of an approval request: it is for the requester alone to answer. */
+    forRequester: z.boolean().optional(),
     surface: z.enum(SURFACES).default("cli"),
     /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
     origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
@@ -199,6 +205,7 @@ export const toCaseFacts = (c: Case, tools: readonly Tool[] = []): Facts => ({
   media: c.media,
   lately: ({ name, value }) => latelyOf(c, name, value),
   aims: () => toCaseAims(c, tools.find((t) => `tool:${t.name}` === c.action) ?? null),
+  ...toWorldFacts(c),
   ...(c.origin === undefined ? {} : { origin: originOf(c.origin) }),
 });
 

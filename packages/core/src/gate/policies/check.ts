@@ -97,12 +97,15 @@ function reachedAmong(probes: readonly Probe[], engine: Engine, { schema }: Voca
 }
 
 /** The policies that would apply to a missing tool: with other effects, and the arguments they ask for. Nothing is wrong with them. */
-function aheadOf(policies: readonly WithTests[], { tools }: PolicyWorld, engine: Engine): ReadonlySet<string> {
+function aheadOf(policies: readonly WithTests[], { tools, subject }: PolicyWorld, engine: Engine): ReadonlySet<string> {
   const written = JSON.stringify(policies.map(({ parsed: { policy } }) => [policy.json.action, policy.json.conditions]));
   const effects = EFFECTS.filter((effect) => written.includes(`"id":"${effect}"`));
   if (effects.length === 0) return new Set();
   const asked = policies.flatMap(({ tested }) => tested.tests);
-  const { schema } = buildVocabulary({ tools: [...tools, ...subsetsOf(effects).map((some) => imagined(some, asked))] });
+  const { schema } = buildVocabulary({
+    tools: [...tools, ...subsetsOf(effects).map((some) => imagined(some, asked))],
+    ...(subject === undefined ? {} : { subject }),
+  });
   const texts = policies.map(({ parsed: { policy } }) => [policy.id, policy.text] as const);
   const answer = engine.validate(schema, Object.fromEntries(texts));
   const never = answer.type === "failure" ? null : impossibleIn(answer);
@@ -124,6 +127,7 @@ function imagined(effects: readonly Effect[], asked: readonly HasTest[]): Vocabu
     resourceTypes: [],
     targets: Object.fromEntries(under("facts").map(([arg = ""]) => [arg, { kind: "id", known: [], of: null }])),
     outgoing: [],
+    records: [],
   };
 }
 
@@ -252,6 +256,14 @@ function missing(
     const ask = `ask \`context.args has ${name}\`, or mark \`${name}\` as a target or as outgoing where the tool is defined`;
     return { why: `no tool under this policy marks \`${name}\` as a target or as outgoing`, hint: takes ? ask : hint };
   }
+  if ((root === "records" || root === "allRecords") && deeper.length === 0)
+    return {
+      why: `no tool under this policy has a target that stands for a recorded \`${name}\``,
+      hint: known.length === 0 ? RECORDS_HINT : hint,
+    };
+  if (root === "subject" && deeper.length === 0) return { why: `nothing gives the subject an attribute \`${name}\``, hint };
   if (root === "calls" && deeper.length === 0) return { why: `there is no tool \`${name}\` to count`, hint };
   return { why: `there is no such attribute under this policy`, hint };
 }
+const RECORDS_HINT =
+  'declare `records` on the tool that reads it, and `targets: { ARGUMENT: { kind: "id", of: TYPE } }` on the one that acts on it';

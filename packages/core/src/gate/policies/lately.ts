@@ -17,7 +17,9 @@ export function listRecentCounters(context: Need, tools: readonly Tool[]): reado
       const own = readsLately(inside(calls, tool.name)) ? [`calls:${tool.name}`] : [];
       const perValue = Object.entries(tool.targets).flatMap(([arg, target]) => {
         const reads = (of: string): boolean => readsLately(inside(inside(facts, arg), of));
-        if (target.kind === "number") return reads("total") || reads("totalPerTarget") ? [counterForTotal(tool.name, arg)] : [];
+        const readsPaid = (of: string): boolean => target.per !== undefined && readsLately(inside(inside(context, "amount"), of));
+        const isRead = (of: string): boolean => reads(of) || readsPaid(of);
+        if (target.kind === "number") return isRead("total") || isRead("totalPerTarget") ? [counterForTotal(tool.name, arg)] : [];
         const touched = reads("touched") ? [counterForValue(tool.name, `kind:${targetCounterKind(target)}`)] : [];
         return reads("calls") ? [counterForValue(tool.name, arg), ...touched] : touched;
       });

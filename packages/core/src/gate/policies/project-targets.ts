@@ -1,6 +1,5 @@
 /** Facts about arguments as values for the engine: only those that a slice can read. */
 import {
-  type Action,
   type ArgumentFacts,
   type Counts,
   type Facts,
@@ -14,30 +13,34 @@ import {
   type ValuesSum,
 } from "../../vocab/index.ts";
 import { printAmount } from "../arguments/amounts.ts";
-import { type Need, Unrepresentable } from "../arguments/arg-types.ts";
+import { type Need, type RecordType, Unrepresentable } from "../arguments/arg-types.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
+import { projectThing } from "./world/project-world.ts";
 
 /** Where they stand in the context: by argument; of all targets, of all plain values, and of all outgoing texts together. */
-export const TARGET_FIELDS = ["facts", "targets", "values", "outgoing"] as const;
-type Call = Extract<Action, { kind: "call" }>;
+export const TARGET_FIELDS = ["facts", "targets", "values", "outgoing", "amount"] as const;
+type Things = Readonly<Record<string, RecordType>>;
 
 const ALL: Need = { whole: true, fields: new Map() };
 const inside = (need: Need, name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
 
-export function projectTargets(facts: Facts, need: Need, _: Call | null): CedarRecord {
-  const [byArgument, targets, values, outgoing] = TARGET_FIELDS.map((name) => inside(need, name));
-  if (byArgument == null && targets == null && values == null && outgoing == null) return NOTHING;
+/** `things`: records of what arguments of the tool stand for. */
+export function projectTargets(facts: Facts, need: Need, things: Things): CedarRecord {
+  const [byArgument, targets, values, outgoing, amount] = TARGET_FIELDS.map((name) => inside(need, name));
+  if (byArgument == null && targets == null && values == null && outgoing == null && amount == null) return NOTHING;
   const aims = facts.aims();
+  const paid = amount == null ? null : findAmount(aims);
   return {
-    ...(byArgument == null ? {} : { facts: ofArguments(aims, byArgument) }),
-    ...(targets == null ? {} : { targets: withSaid(mergeTargets(aims), targets) }),
+    ...(byArgument == null ? {} : { facts: ofArguments(aims, byArgument, things) }),
+    ...(targets == null ? {} : { targets: asked(mergeTargets(aims, things), targets) }),
     ...(values == null ? {} : { values: withSaid(mergeValues(aims), values) }),
     ...(outgoing == null ? {} : { outgoing: picked(mergeOutgoing(aims), outgoing) }),
+    ...(amount == null || paid === null ? {} : { amount: number(paid, amount, "amount") }),
   };
 }
 const NOTHING: CedarRecord = Object.freeze({});
 
-function ofArguments(aims: ArgumentFacts, need: Need): CedarRecord {
+function ofArguments(aims: ArgumentFacts, need: Need, things: Things): CedarRecord {
   const out: Record<string, CedarValue> = {};
   const put = <T>(all: Readonly<Record<string, T>>, project: (one: T, wanted: Need, arg: string) => CedarRecord): void => {
     for (const [arg, one] of Object.entries(all)) {
@@ -48,7 +51,9 @@ function ofArguments(aims: ArgumentFacts, need: Need): CedarRecord {
   put(aims.outgoing, picked);
   const both = (one: TargetFacts, wanted: Need, arg: string): CedarRecord => {
     const leaving = aims.outgoing[arg];
-    return leaving === undefined ? target(one, wanted) : { ...picked(leaving, wanted), ...target(withOutgoing(one, leaving), wanted) };
+    const thing = recordOf(one.record, inside(wanted, "record"), things[arg]);
+    if (leaving === undefined) return { ...target(one, wanted), ...thing };
+    return { ...picked(leaving, wanted), ...target(withOutgoing(one, leaving), wanted), ...thing };
   };
   put(aims.targets, both);
   put(aims.texts, both);
@@ -65,13 +70,13 @@ const withOutgoing = (one: TargetFacts, leaving: OutgoingFacts): TargetFacts => 
 
 /** Hours and days are looked up only where they are read, and so is what was said earlier. */
 function target(one: TargetFacts, need: Need): CedarRecord {
-  const { calls, lately, touched, touchedLately, name, ...plain } = one;
+  const { calls, lately, touched, touchedLately, name, record: _, ...plain } = one;
   const counted = (of: "calls" | "touched", counts: Counts, late: () => RecentCounts): CedarRecord => {
     const wanted = inside(need, of);
     return wanted === null ? {} : { [of]: isLate(wanted) ? { ...counts, ...late() } : { ...counts } };
   };
   return {
-    ...withSaid(plain, need),
+    ...asked(plain, need),
     ...counted("calls", calls, lately),
     ...counted("touched", touched, touchedLately),
     ...(inside(need, "name") === null || name === null ? {} : { name }),
@@ -79,7 +84,7 @@ function target(one: TargetFacts, need: Need): CedarRecord {
 }
 const isLate = (wanted: Need): boolean => wanted.whole || wanted.fields.has("hour") || wanted.fields.has("day");
 
-function number({ inRequest, said, amount, perTarget, ...own }: NumberFacts, need: Need, arg: string): CedarRecord {
+function number({ inRequest, said, recorded, amount, perTarget, ...own }: NumberFacts, need: Need, arg: string): CedarRecord {
   const totals = (of: "total" | "totalPerTarget", { total, totalLately }: Pick<NumberFacts, "total" | "totalLately">): CedarRecord => {
     const wanted = inside(need, of);
     if (wanted === null) return {};
@@ -89,6 +94,7 @@ function number({ inRequest, said, amount, perTarget, ...own }: NumberFacts, nee
   };
   return {
     ...withSaid({ inRequest, said }, need),
+    ...(inside(need, "recorded") === null ? {} : { recorded: recorded() }),
     ...(inside(need, "value") === null || amount === null ? {} : { value: toCedarAmount(amount, arg) }),
     ...totals("total", own),
     ...(perTarget === null ? {} : totals("totalPerTarget", perTarget)),
@@ -99,6 +105,21 @@ function toCedarAmount(amount: number, arg: string): CedarValue {
   const text = printAmount(amount);
   if (text === null) throw new Unrepresentable(`the total of args/${arg} is out of range`);
   return { __extn: { fn: "decimal", arg: text } };
+}
+
+/** Records are looked up only where they are read. */
+function asked<T extends Pick<TargetFacts, "said" | "recorded" | "owned">>({ recorded, owned, ...plain }: T, need: Need): CedarRecord {
+  return {
+    ...withSaid(plain, need),
+    ...(inside(need, "recorded") === null ? {} : { recorded: recorded() }),
+    ...(inside(need, "owned") === null ? {} : { owned: owned() }),
+  };
+}
+
+function recordOf(record: TargetFacts["record"], need: Need | null, type: RecordType | undefined): CedarRecord {
+  const thing = need === null ? null : record();
+  const shown = need === null || thing === null ? null : projectThing(thing, need, type);
+  return shown === null ? {} : { record: shown };
 }
 
 type CedarFields = Readonly<Record<string, CedarValue>>;
@@ -115,7 +136,7 @@ function picked(from: CedarFields, need: Need): CedarRecord {
 }
 
 /** A fact that holds for every value holds; without values none does. */
-export function mergeTargets(aims: ArgumentFacts): TargetsSum {
+export function mergeTargets(aims: ArgumentFacts, things: Things = {}): TargetsSum {
   if (aims.sums !== undefined) return aims.sums.targets;
   const all = Object.values(aims.targets);
   const each = (of: (one: TargetFacts) => boolean): boolean => all.length > 0 && all.every(of);
@@ -124,19 +145,36 @@ export function mergeTargets(aims: ArgumentFacts): TargetsSum {
     inRequest: each((one) => one.inRequest),
     known: each((one) => one.known),
     vouched: each((one) => one.vouched),
+    named: each((one) => one.vouched || one.nameInRequest),
     seenUnder: union(all.map((one) => one.seenUnder)),
     said: () => oldestSaid(all.map((one) => one.said())),
+    recorded: () => each((one) => one.recorded()),
+    owned: () => isOwned(aims, things),
   };
+}
+
+/** One of them is the subject's, and each other one is too, or stands for a thing that belongs to nobody: no tool tells an owner of its kind. */
+function isOwned({ targets }: ArgumentFacts, things: Things): boolean {
+  const all = Object.entries(targets);
+  const isNobodys = (arg: string, one: TargetFacts): boolean => things[arg]?.fields.has("owner") === false && one.recorded();
+  return all.some(([, one]) => one.owned()) && all.every(([arg, one]) => one.owned() || isNobodys(arg, one));
 }
 
 export function mergeValues(aims: ArgumentFacts): ValuesSum {
   if (aims.sums !== undefined) return aims.sums.values;
-  const all = [...Object.values(aims.texts), ...Object.values(aims.numbers)];
+  const all = [...Object.values(aims.texts), ...Object.values(aims.numbers).filter((one) => !one.recorded())];
   return {
     count: all.length,
     inRequest: all.length > 0 && all.every((one) => one.inRequest),
     said: () => oldestSaid(all.map((one) => one.said())),
   };
+}
+
+/** The one number whose totals are counted for a target: what is paid to somebody. Of several nobody can say which it is. */
+export function findAmount({ sums, numbers }: ArgumentFacts): NumberFacts | null {
+  if (sums?.amount !== undefined) return sums.amount;
+  const [only, ...more] = Object.values(numbers).filter(({ perTarget }) => perTarget !== null);
+  return only === undefined || more.length > 0 ? null : only;
 }
 
 export function mergeOutgoing(aims: ArgumentFacts): OutgoingFacts {
@@ -146,6 +184,7 @@ export function mergeOutgoing(aims: ArgumentFacts): OutgoingFacts {
     links: union(all.map((one) => one.links)),
     addresses: union(all.map((one) => one.addresses)),
     vouched: all.every((one) => one.vouched),
+    inRequest: all.every((one) => one.inRequest),
     seenUnder: union(all.map((one) => one.seenUnder)),
   };
 }

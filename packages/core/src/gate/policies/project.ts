@@ -17,15 +17,19 @@ import { type Directory, type GateRequest, type RequestFacts, toEntity } from ".
 import type { CedarEntity, CedarRecord, CedarValue, Uid } from "./engine.ts";
 import { projectTargets, TARGET_FIELDS } from "./project-targets.ts";
 import { isSameUid, type Reads } from "./slice.ts";
+import { projectWorld, WORLD_FIELDS, type World } from "./world/project-world.ts";
+
+/** Types of what a context has beside what is the same in every project. */
+export type ContextTypes = Readonly<{ args: ReadonlyMap<string, RecordType>; world: World }>;
 
 export type Projection = Readonly<
   { kind: "projected"; context: CedarRecord; entities: readonly CedarEntity[] } | { kind: "unrepresentable"; detail: string }
 >;
 
 /** A tool's arguments are typed by its schema; a field outside the vocabulary is absent (the schema has refused a policy that reads it). */
-export function projectRequest(asked: GateRequest, reads: Reads, known: Directory, tools: ReadonlyMap<string, RecordType>): Projection {
+export function projectRequest(asked: GateRequest, reads: Reads, known: Directory, types: ContextTypes): Projection {
   try {
-    const context = asked.told === null ? {} : contextOf(asked.told, reads.context, known, tools);
+    const context = asked.told === null ? {} : contextOf(asked.told, reads.context, known, types);
     return { kind: "projected", context, entities: entitiesOf(asked, reads, known) };
   } catch (error) {
     if (error instanceof Unrepresentable) return { kind: "unrepresentable", detail: error.message };
@@ -33,7 +37,7 @@ export function projectRequest(asked: GateRequest, reads: Reads, known: Director
   }
 }
 
-function contextOf({ facts, call }: RequestFacts, need: Need, known: Directory, tools: ReadonlyMap<string, RecordType>): CedarRecord {
+function contextOf({ facts, call }: RequestFacts, need: Need, known: Directory, { args: tools, world }: ContextTypes): CedarRecord {
   const out: Record<string, CedarValue> = {};
   const wanted = (name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
   const about = wanted("args");
@@ -41,8 +45,11 @@ function contextOf({ facts, call }: RequestFacts, need: Need, known: Directory, 
   if (about !== null && call !== null && call.args !== null && type !== undefined)
     out["args"] = toCedar(call.args, type, about, call.inexact) ?? {};
   if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
-  const aims = projectTargets(facts, call === null ? NONE : need, call);
-  for (const name in aims) out[name] = aims[name] ?? {};
+  Object.assign(
+    out,
+    projectTargets(facts, call === null ? NONE : need, thingsOf(world, call)),
+    projectWorld(facts, need, world, call !== null),
+  );
   const lists = wanted("lists");
   if (lists !== null && call !== null && type !== undefined) out["lists"] = projectLists(call, type, lists);
   if (wanted("labels") !== null) out["labels"] = [...facts.labels].sort();
@@ -68,6 +75,7 @@ function originOf({ origin }: Facts): { readonly schedule?: string; readonly del
   if (origin === undefined) return {};
   return origin.kind === "schedule" ? { schedule: origin.schedule } : { delivery: origin.delivery };
 }
+const thingsOf = ({ ofTargets }: World, call: RequestFacts["call"]) => (call === null ? undefined : ofTargets.get(call.tool)) ?? {};
 const ALL: Need = { whole: true, fields: new Map() };
 
 const within = (need: Need, name: string): Need => (need.whole ? ALL : (need.fields.get(name) ?? NONE));
@@ -118,8 +126,8 @@ export type SliceKey = (asked: GateRequest) => string | null;
 type Part = (told: RequestFacts) => string | null;
 
 /** Worked out once per slice. It may say more than the slice reads, never less. */
-export function createSliceKey(prefix: string, reads: Reads, tools: ReadonlyMap<string, RecordType>): SliceKey {
-  const parts = partsOf(reads.context, tools);
+export function createSliceKey(prefix: string, reads: Reads, types: ContextTypes): SliceKey {
+  const parts = partsOf(reads.context, types);
   return ({ principal, resource, told }) => {
     let key = prefix;
     if (reads.principal) key += uidKey(principal.uid);
@@ -155,14 +163,16 @@ function latelyKey(facts: Facts, name: string): string {
   return `${hour},${day};`;
 }
 
-function partsOf(need: Need, tools: ReadonlyMap<string, RecordType>): readonly Part[] {
+function partsOf(need: Need, { args: tools, world }: ContextTypes): readonly Part[] {
   const parts: Part[] = [];
   const wanted = (name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
   const args = wanted("args");
   if (args !== null) for (const path of pathsOf(args)) parts.push(({ call }) => argsKey(call, path));
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
   if (TARGET_FIELDS.some((name) => wanted(name) !== null))
-    parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(projectTargets(facts, need, call)))));
+    parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(projectTargets(facts, need, thingsOf(world, call))))));
+  if (WORLD_FIELDS.some((name) => wanted(name) !== null))
+    parts.push(({ facts, call }) => sized(JSON.stringify(projectWorld(facts, need, world, call !== null))));
   const lists = wanted("lists");
   if (lists !== null) parts.push(({ call }) => listsKey(call, lists, tools));
   if (wanted("media") !== null) parts.push(({ facts }) => `${facts.media.length}[${facts.media.map(sized).join("")}`);

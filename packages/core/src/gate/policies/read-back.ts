@@ -12,9 +12,10 @@ import {
   type TargetFacts,
 } from "../../vocab/index.ts";
 import { AMOUNT_PLACES, toExactNumber } from "../arguments/amounts.ts";
+import { restoreThing, restoreWorld } from "./world/project-world.ts";
 
-export function restoreFacts(read: JsonObject): Pick<Facts, "lately" | "aims"> {
-  return { lately: ({ name, value }) => latelyIn(read, name, value), aims: () => aimsIn(read) };
+export function restoreFacts(read: JsonObject): Pick<Facts, "lately" | "aims" | "records" | "now" | "approval"> {
+  return { lately: ({ name, value }) => latelyIn(read, name, value), aims: () => aimsIn(read), ...restoreWorld(read) };
 }
 
 const at = (from: Json | undefined, ...path: readonly string[]): Json | undefined =>
@@ -42,20 +43,25 @@ function aimsIn(read: JsonObject): ArgumentFacts {
   const hasAny = (names: readonly string[]) => (one: Json) => names.some((name) => at(one, name) !== undefined);
   const isOutgoing = hasAny(["links", "addresses"]);
   const isNumber = hasAny(["total", "totalPerTarget", "value"]);
-  const isTarget = hasAny(["inRequest", "known", "said", "calls", "touched", "name", "nameInRequest"]);
+  const isTarget = hasAny(["known", "said", "calls", "touched", "name", "nameInRequest", "record", "recorded", "owned"]);
   return {
     targets: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) && !isTarget(one) ? [] : [[arg, targetIn(one)]]))),
     texts: {},
     numbers: Object.fromEntries(all.flatMap(([arg, one]) => (isNumber(one) ? [[arg, numberIn(one)]] : []))),
     outgoing: Object.fromEntries(all.flatMap(([arg, one]) => (isOutgoing(one) ? [[arg, outgoingIn(one)]] : []))),
     sums: {
-      targets: { ...aboutIn(at(read, "targets")), count: number(at(read, "targets", "count")) },
+      targets: {
+        ...aboutIn(at(read, "targets")),
+        named: at(read, "targets", "named") === true,
+        count: number(at(read, "targets", "count")),
+      },
       values: {
         count: number(at(read, "values", "count")),
         inRequest: at(read, "values", "inRequest") === true,
         said: saidIn(at(read, "values")),
       },
       outgoing: outgoingIn(at(read, "outgoing")),
+      amount: paidIn(at(read, "amount")),
     },
   };
 }
@@ -68,6 +74,8 @@ const aboutIn = (one: Json | undefined) => ({
   vouched: at(one, "vouched") === true,
   seenUnder: texts(at(one, "seenUnder")),
   said: saidIn(one),
+  recorded: () => at(one, "recorded") === true,
+  owned: () => at(one, "owned") === true,
 });
 
 function saidIn(one: Json | undefined): () => Said | null {
@@ -90,16 +98,24 @@ function numberIn(one: Json): NumberFacts {
   return {
     inRequest: at(one, "inRequest") === true,
     said: saidIn(one),
+    recorded: () => at(one, "recorded") === true,
     amount: amountIn(at(one, "value")),
     ...totals("total"),
     perTarget: at(one, "totalPerTarget") === undefined ? null : totals("totalPerTarget"),
   };
 }
 
+/** Every one of them is counted for a target, whether or not that was read. */
+function paidIn(one: Json | undefined): NumberFacts | null {
+  if (one === undefined) return null;
+  const found = numberIn(one);
+  return found.perTarget === null ? { ...found, perTarget: { total: found.total, totalLately: found.totalLately } } : found;
+}
+
 function targetIn(one: Json): TargetFacts {
   const now = (of: string) => ({ turn: number(at(one, of, "turn")), session: number(at(one, of, "session")) });
   const late = (of: string) => () => ({ hour: number(at(one, of, "hour")), day: number(at(one, of, "day")) });
-  const name = at(one, "name");
+  const [name, record] = [at(one, "name"), at(one, "record")];
   return {
     ...aboutIn(one),
     calls: now("calls"),
@@ -108,6 +124,7 @@ function targetIn(one: Json): TargetFacts {
     touchedLately: late("touched"),
     name: typeof name === "string" ? name : null,
     nameInRequest: at(one, "nameInRequest") === true,
+    record: () => (record === undefined ? null : restoreThing(record)),
   };
 }
 
@@ -115,5 +132,6 @@ const outgoingIn = (one: Json | undefined): OutgoingFacts => ({
   links: texts(at(one, "links")),
   addresses: texts(at(one, "addresses")),
   vouched: at(one, "vouched") === true,
+  inRequest: at(one, "inRequest") === true,
   seenUnder: texts(at(one, "seenUnder")),
 });

@@ -137,7 +137,7 @@ function insideOfHas(
 ): readonly unknown[] {
   const base = toChain(left);
   if (base === null) return [left];
-  mark(base.variable, [...base.path, ...(typeof attr === "string" ? [attr] : attr)], found);
+  mark(base.variable, [...base.path, ...(typeof attr === "string" ? [attr] : attr)], found, "presence");
   return [];
 }
 
@@ -158,7 +158,8 @@ export function toChain(expr: unknown): Chain | null {
 const isVariable = (value: unknown): value is Variable =>
   value === "context" || value === "principal" || value === "action" || value === "resource";
 
-function mark(variable: Variable, path: readonly string[], found: Found): void {
+/** A test for presence looks at nothing inside: what is there may be shown empty. */
+function mark(variable: Variable, path: readonly string[], found: Found, reads: "value" | "presence" = "value"): void {
   if (variable !== "context") {
     found[variable] = true;
     return;
@@ -169,5 +170,5 @@ function mark(variable: Variable, path: readonly string[], found: Found): void {
     need.fields.set(name, inner);
     need = inner;
   }
-  need.whole = true;
+  if (reads === "value") need.whole = true;
 }

@@ -5,9 +5,8 @@
 import { type Digest, digestJson, type Hash } from "../../vocab/index.ts";
 import type { Engine, PolicyJson, PreparedPolicies } from "./engine.ts";
 import type { LoadedPolicy } from "./loaded-policy.ts";
-import { createSliceKey, type SliceKey } from "./project.ts";
+import { type ContextTypes, createSliceKey, type SliceKey } from "./project.ts";
 import { collectReads, type Member, type Reads, reducePolicy } from "./slice.ts";
-import type { Vocabulary } from "./vocabulary.ts";
 
 /** One action, and the policies that can decide it for somebody. */
 export type Slice = Readonly<{
@@ -23,7 +22,7 @@ export type Slice = Readonly<{
 export type SlicerOptions = Readonly<{
   engine: Engine;
   hash: Hash;
-  args: Vocabulary["args"];
+  types: ContextTypes;
   policies: readonly LoadedPolicy[];
   /** Actions of the same name share their slices. */
   nameOf(action: Member): string;
@@ -57,7 +56,7 @@ export class Slicer {
   }
 
   #make(principal: Member, action: Member, slices: Map<string, Slice>): Slice {
-    const { policies, args, nextNumber } = this.#options;
+    const { policies, types, nextNumber } = this.#options;
     const left = policies.flatMap((policy, i) => {
       const json = reducePolicy(policy.json, principal, action);
       return json === null ? [] : [{ i, policy, json }];
@@ -72,7 +71,7 @@ export class Slicer {
       ...kept,
       policies: left.map((l) => l.policy),
       reads,
-      key: createSliceKey(`${nextNumber()}|`, reads, args),
+      key: createSliceKey(`${nextNumber()}|`, reads, types),
       isConstant: isConstant(reads),
     };
     slices.set(which, slice);

@@ -41,6 +41,10 @@ export function toResource(act: UserAct, agent: (name: string) => Member, user: 
     const { uid, parents } = agent(attrs.agent);
     return { uid: { type, id }, parents: [uid, ...parents], attrs: { id, ...attrs } };
   };
+  const approval = (
+    one: Extract<Viewed, { kind: "approval" }> | Extract<UserAct, { approval: string }>,
+    forRequester: boolean,
+  ): CedarEntity => of("Approval", one.approval, { agent: one.agent, tool: one.tool, requester: one.requester, forRequester });
   const member = ({ uid, parents }: Member): CedarEntity => ({ uid, parents, attrs: { id: uid.id } });
   switch (act.kind) {
     case "observe":
@@ -59,7 +63,7 @@ export function toResource(act: UserAct, agent: (name: string) => Member, user: 
     case "approve":
     case "deny":
     case "withdraw":
-      return of("Approval", act.approval, { agent: act.agent, tool: act.tool, requester: act.requester });
+      return approval(act, act.forRequester ?? false);
     case "resolve":
       return of("Call", act.call, { agent: act.agent, tool: act.tool });
     case "halt":
@@ -92,7 +96,7 @@ export function toResource(act: UserAct, agent: (name: string) => Member, user: 
       case "session":
         return of("Session", what.session, { agent: what.agent, requester: what.requester });
       case "approval":
-        return of("Approval", what.approval, { agent: what.agent, tool: what.tool, requester: what.requester });
+        return approval(what, false);
       case "call":
         return of("Call", what.call, { agent: what.agent, tool: what.tool });
       case "breaker":
@@ -125,6 +129,7 @@ export type UserCase = Readonly<{
   resource?: Readonly<{ type: string; id: string }> | undefined;
   args?: Readonly<Record<string, unknown>> | undefined;
   onBehalfOf: string;
+  forRequester?: boolean | undefined;
 }>;
 
 const isUserAction = (action: string): action is UserAct["kind"] => Object.hasOwn(USER_ACTIONS, action);
@@ -160,7 +165,7 @@ export function readUserAct(c: UserCase): UserAct | string {
     case "approve":
     case "deny":
     case "withdraw":
-      return { kind: action, approval: id, ...about, requester: c.onBehalfOf };
+      return { kind: action, approval: id, ...about, requester: c.onBehalfOf, forRequester: c.forRequester ?? false };
     case "resolve":
       return { kind: action, call: id, ...about };
     case "halt":

@@ -2,11 +2,12 @@
  * One vocabulary, everywhere: what principals, actions, resources and context are called in a policy.
  * Rule: G-6.
  */
-import { type Effect, isKnowledgeTool, type Json, type Target, type Tool } from "../../vocab/index.ts";
+import { type Effect, isKnowledgeTool, type Json, type RecordFieldType, type Target, type Tool } from "../../vocab/index.ts";
 import { isPlainType, OPAQUE_TYPE, RESERVED, type RecordType, toArgTypes, toSchemaType, type Untyped } from "../arguments/arg-types.ts";
 import { toListSchema, toListTypes } from "../arguments/lists.ts";
 import { isRequired } from "../arguments/targets.ts";
 import { USER_ACTIONS } from "./user-acts.ts";
+import { APPROVAL_TYPE, recordTypes, TIME_TYPE, toWorldTypes, type WorldTypes } from "./world/world-types.ts";
 
 export const EFFECTS: readonly Effect[] = ["read", "write", "execute", "network", "spend", "unsandboxed", "govern"];
 
@@ -15,6 +16,10 @@ export type PolicyWorld = Readonly<{
   agents: readonly Readonly<{ name: string; groups: readonly string[] }>[];
   users: readonly Readonly<{ name: string; groups: readonly string[] }>[];
   tools: readonly Tool[];
+  /** The zone whose clocks `context.now` shows; UTC unless said. */
+  zone?: string;
+  /** Attributes that callers give the subject of a session, beside those that tools declare. */
+  subject?: Readonly<Record<string, RecordFieldType>>;
   /** Tools that could not be read: there may be `more`, and of the `named` ones only the name is known. A policy that may be about these is not checked against tools. */
   unknown?: Readonly<{ more: boolean; named: readonly string[] }>;
 }>;
@@ -24,6 +29,7 @@ export type Vocabulary = Readonly<{
   schema: { readonly [key: string]: Json };
   args: ReadonlyMap<string, RecordType>;
   untyped: readonly Readonly<Untyped & { tool: string }>[];
+  world: WorldTypes;
 }>;
 
 type Shape = { readonly [key: string]: Json };
@@ -49,10 +55,23 @@ const OWN_TYPES = new Set([
   OPAQUE_TYPE,
 ]);
 
-/** Of a tool, what the vocabulary is made from. */
-export type VocabularyTool = Pick<Tool, "name" | "inputSchema" | "effects" | "resourceTypes" | "targets" | "outgoing">;
+/** What an agent does beside calling tools, and on what. */
+const AGENT_ACTIONS: readonly (readonly [string, readonly string[]])[] = [
+  ["model", ["Model"]],
+  ["respond", ["User", "Agent"]],
+  ["delegate", ["Agent"]],
+  ["recall", ["Scope"]],
+  ["remember", ["Scope"]],
+  ["unsandboxed", ["Tool"]], // the group of such tools, and what is asked about each of them
+];
 
-export function buildVocabulary({ tools }: Readonly<{ tools: readonly VocabularyTool[] }>): Vocabulary {
+/** Of a tool, what the vocabulary is made from. */
+export type VocabularyTool = Pick<Tool, "name" | "inputSchema" | "effects" | "resourceTypes" | "targets" | "outgoing" | "records">;
+
+export type VocabularySource = Readonly<{ tools: readonly VocabularyTool[]; subject?: PolicyWorld["subject"] }>;
+
+export function buildVocabulary({ tools, subject = {} }: VocabularySource): Vocabulary {
+  const { untyped: conflicts, ...world } = toWorldTypes(tools, subject);
   const typed = new Map(tools.map((tool) => [tool.name, toArgTypes(tool.inputSchema)]));
   const declared = tools.flatMap((t) => t.resourceTypes).filter((t) => !OWN_TYPES.has(t));
   const resourceTypes = [...new Set([...RESOURCES, ...declared])].sort();
@@ -71,24 +90,18 @@ export function buildVocabulary({ tools }: Readonly<{ tools: readonly Vocabulary
           ...shared,
           tool: named("OrgateTool"),
           args: toSchemaType(typed.get(tool.name)?.type ?? NOTHING),
-          facts: factsType(tool),
+          facts: factsType(tool, world),
+          ...recordTypes(tool, world),
           targets: named("OrgateTargets"),
           values: named("OrgateValues"),
+          amount: named("OrgateNumberPerTarget", false),
           lists: listsType(typed.get(tool.name)?.type ?? NOTHING),
           outgoing: named("OrgateOutgoing"),
         }),
       },
     };
   }
-  const agentActions: readonly (readonly [string, readonly string[]])[] = [
-    ["model", ["Model"]],
-    ["respond", ["User", "Agent"]],
-    ["delegate", ["Agent"]],
-    ["recall", ["Scope"]],
-    ["remember", ["Scope"]],
-    ["unsandboxed", ["Tool"]], // the group of such tools, and what is asked about each of them
-  ];
-  for (const [id, types] of agentActions)
+  for (const [id, types] of AGENT_ACTIONS)
     actions[id] = { appliesTo: { principalTypes: ["Agent"], resourceTypes: types, context: record(shared) } };
   for (const [id, types] of Object.entries(USER_ACTIONS))
     actions[id] = { appliesTo: { principalTypes: ["User"], resourceTypes: types, context: record({}) } };
@@ -105,7 +118,7 @@ export function buildVocabulary({ tools }: Readonly<{ tools: readonly Vocabulary
     UserGroup: entity(),
     Model: entity(id),
     Scope: entity(id, ["Scope"]),
-    Approval: entity({ ...about, requester: text }, ofAgent),
+    Approval: entity({ ...about, requester: text, forRequester: FLAG }, ofAgent),
     Call: entity(about, ofAgent),
     Session: entity({ ...id, agent: text, requester: text }, ofAgent),
     Project: entity(id),
@@ -124,10 +137,11 @@ export function buildVocabulary({ tools }: Readonly<{ tools: readonly Vocabulary
     else spaces[type.slice(0, at)] = { ...spaces[type.slice(0, at)], [type.slice(at + 2)]: entity(id) };
   }
   const untyped = [...typed].flatMap(([tool, { untyped: list }]) => list.map((u) => ({ ...u, tool })));
+  untyped.push(...conflicts);
   for (const { name } of tools.filter((t) => !isPlainType(t.name))) untyped.push({ tool: name, path: `calls.${name}`, why: RESERVED });
-  const schema: Record<string, Json> = { "": { commonTypes: commonTypes(tools), entityTypes, actions } };
+  const schema: Record<string, Json> = { "": { commonTypes: commonTypes(tools, world), entityTypes, actions } };
   for (const [space, types] of Object.entries(spaces)) schema[space] = { entityTypes: types, actions: {} };
-  return { schema, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped };
+  return { schema, args: new Map([...typed].map(([name, { type }]) => [name, type])), untyped, world };
 }
 
 const NOTHING: RecordType = { kind: "record", fields: new Map() };
@@ -138,15 +152,19 @@ const COUNTS = record({ turn: LONG, session: LONG, hour: LONG, day: LONG });
 const named = (name: string, required = true) => ({ type: "EntityOrCommon", name, required });
 
 /** An argument that need not be given has facts only when it is: a policy tests for them with `has`. */
-function factsType({ targets, outgoing, inputSchema }: VocabularyTool): Shape {
+function factsType({ name: tool, targets, outgoing, inputSchema }: VocabularyTool, { ofTargets }: WorldTypes): Shape {
   const isBoth = (arg: string): boolean => Object.hasOwn(targets, arg);
-  const of = (arg: string, { kind, per }: Pick<Target, "kind" | "per">): string => {
-    if (kind === "number") return per === undefined ? "OrgateNumber" : "OrgateNumberPerTarget";
-    return outgoing.includes(arg) ? "OrgateOutgoingTarget" : "OrgateTarget";
+  const of = (arg: string, { kind, per, path }: Target): Shape => {
+    const required = isRequired(inputSchema, arg, path);
+    if (kind === "number") return named(per === undefined ? "OrgateNumber" : "OrgateNumberPerTarget", required);
+    const thing = ofTargets.get(tool)?.[arg];
+    if (thing === undefined) return named(outgoing.includes(arg) ? "OrgateOutgoingTarget" : "OrgateTarget", required);
+    const both = outgoing.includes(arg) ? LEAVING : {};
+    return { ...record({ ...TARGET, ...both, record: { ...toSchemaType(thing), required: false } }), required };
   };
   return {
     ...record({
-      ...Object.fromEntries(Object.entries(targets).map(([arg, t]) => [arg, named(of(arg, t), isRequired(inputSchema, arg, t.path))])),
+      ...Object.fromEntries(Object.entries(targets).map(([arg, t]) => [arg, of(arg, t)])),
       ...Object.fromEntries(
         outgoing.filter((arg) => !isBoth(arg)).map((arg) => [arg, named("OrgateOutgoing", isRequired(inputSchema, arg))]),
       ),
@@ -157,13 +175,23 @@ function factsType({ targets, outgoing, inputSchema }: VocabularyTool): Shape {
 
 /** Lists that need not be given are there only when they are. */
 const listsType = (args: RecordType): Shape => ({
-  ...record(Object.fromEntries([...toListTypes(args)].map(([name, list]) => [name, { ...toListSchema(list), required: list.required }]))),
+  ...record(
+    Object.fromEntries([...toListTypes(args)].map(([name, list]) => [name, { ...toListSchema(list.of), required: list.required }])),
+  ),
   required: true,
 });
 
 const TEXTS = { type: "Set", element: { type: "String" }, required: true };
 const FLAG = { type: "Boolean", required: true };
-const ABOUT = { inRequest: FLAG, known: FLAG, vouched: FLAG, seenUnder: TEXTS, said: named("OrgateSaid", false) };
+const ABOUT = {
+  inRequest: FLAG,
+  known: FLAG,
+  vouched: FLAG,
+  recorded: FLAG,
+  owned: FLAG,
+  seenUnder: TEXTS,
+  said: named("OrgateSaid", false),
+};
 const DECIMAL = { type: "Extension", name: "decimal", required: true };
 const TARGET = {
   ...ABOUT,
@@ -172,24 +200,29 @@ const TARGET = {
   name: { type: "String", required: false },
   nameInRequest: FLAG,
 };
+const LEAVING = { links: TEXTS, addresses: TEXTS };
 const NUMBER = {
   inRequest: FLAG,
+  recorded: FLAG,
   said: named("OrgateSaid", false),
   value: { ...DECIMAL, required: false },
   total: named("OrgateTotals"),
 };
 
-const commonTypes = (tools: readonly VocabularyTool[]): Shape => ({
+const commonTypes = (tools: readonly VocabularyTool[], { subject }: WorldTypes): Shape => ({
+  OrgateSubject: toSchemaType(subject),
+  OrgateTime: TIME_TYPE,
+  OrgateApproval: APPROVAL_TYPE,
   OrgateCounts: COUNTS,
   OrgateSaid: record({ turnsAgo: LONG, secondsAgo: LONG }),
   OrgateTotals: record({ turn: DECIMAL, session: DECIMAL, hour: DECIMAL, day: DECIMAL }),
   OrgateTarget: record(TARGET),
-  OrgateOutgoingTarget: record({ ...TARGET, links: TEXTS, addresses: TEXTS }),
+  OrgateOutgoingTarget: record({ ...TARGET, ...LEAVING }),
   OrgateNumber: record(NUMBER),
   OrgateNumberPerTarget: record({ ...NUMBER, totalPerTarget: named("OrgateTotals") }),
-  OrgateTargets: record({ ...ABOUT, count: LONG }),
+  OrgateTargets: record({ ...ABOUT, named: FLAG, count: LONG }),
   OrgateValues: record({ count: LONG, inRequest: FLAG, said: named("OrgateSaid", false) }),
-  OrgateOutgoing: record({ links: TEXTS, addresses: TEXTS, vouched: FLAG, seenUnder: TEXTS }),
+  OrgateOutgoing: record({ ...LEAVING, inRequest: FLAG, vouched: FLAG, seenUnder: TEXTS }),
   OrgateTool: record({
     riskTier: { type: "String", required: true },
     humanApproval: { type: "Boolean", required: true },
@@ -207,5 +240,8 @@ function sharedContext(): Shape {
     spent: { ...record({ tokens: named("OrgateCounts"), cents: named("OrgateCounts", false) }), required: true },
     origin: { ...record({ surface: text(true), user: text(true), schedule: text(false), delivery: text(false) }), required: true },
     onBehalfOf: { type: "Entity", name: "User", required: true },
+    subject: named("OrgateSubject", false),
+    now: named("OrgateTime"),
+    approval: named("OrgateApproval", false),
   };
 }

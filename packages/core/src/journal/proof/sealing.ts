@@ -20,7 +20,7 @@ const AT_ONCE: ReadonlySet<EventKind> = new Set<EventKind>([
   ...(["session.opened", "session.forked", "session.closed", "agent.changed", "hold.taken"] as const),
   ...(["turn.started", "turn.ended", "turn.halted", "turn.cancel-asked"] as const),
   ...(["approval.asked", "approval.answered", "approval.expired", "approval.consumed", "grant.used"] as const),
-  ...(["unknown.resolved", "unknown.reconcile-asked", "act.late", "labels.removed", "known.learned"] as const),
+  ...(["unknown.resolved", "unknown.reconcile-asked", "act.late", "labels.removed", "known.learned", "known.recorded"] as const),
   ...(["child.opened", "child.ended", "input.steered", "input.queued", "context.cleared", "context.compact-asked"] as const),
   ...(["model.chosen", "dead-letter.dismissed", "intent.refused"] as const),
 ]);

@@ -53,10 +53,12 @@ export type ApprovalQuestion = Readonly<{
   labels: readonly Label[];
   toolDigest: Digest | null;
   answer: Answer | null;
+  /** Of the answer that settled it. */
+  answeredAt: Millis | null;
 }>;
 
 /** An answer counts for this digest under these policies. */
-export type Answered = Readonly<{ approval: ApprovalId; digest: Digest; slice: Digest; asks: readonly Ask[] }>;
+export type Answered = Pick<ApprovalQuestion, "approval" | "digest" | "slice" | "asks" | "answeredAt">;
 
 export type Call = {
   readonly proposed: ProposedCall;

@@ -137,6 +137,7 @@ export function openDelegate(
       speakers: [...t.speakers],
     },
     origin: s.origin,
+    ...(s.subject === null ? {} : { subject: s.subject }),
   });
   const started = firstTurnEvents({ input: toDelegation(action.args).task, by: t.by, limits, output: found.output });
   return {

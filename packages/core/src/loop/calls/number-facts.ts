@@ -1,15 +1,16 @@
 /** Facts about arguments that are numbers: whether the user named them, and what they come to together with earlier calls (G-24, G-27). */
-import { addedBy, numbersAt, toAmount } from "../../gate/arguments/amounts.ts";
+import { addedBy, numbersAt, toAmount, toExactNumber } from "../../gate/arguments/amounts.ts";
 import { isNumberInRequest } from "../../gate/arguments/match.ts";
 import { escapePointer } from "../../gate/arguments/numbers.ts";
 import type { SeenValues } from "../../gate/arguments/seen.ts";
-import { isRequired, targetDigests } from "../../gate/arguments/targets.ts";
+import { isRequired, targetDigests, targetValues } from "../../gate/arguments/targets.ts";
 import {
   type Action,
   type Counts,
   counterForTotal,
   type Facts,
   type JsonObject,
+  type Millis,
   type NumberFacts,
   type RecentCounts,
   type Target,
@@ -17,6 +18,7 @@ import {
 } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 import { callsIn, type State, type Turn, totalKey } from "../state.ts";
+import { recordRules, targetThing } from "./record-facts.ts";
 import type { SaidWords } from "./said-words.ts";
 
 /** One call, and what is known while it is decided. */
@@ -27,6 +29,7 @@ export type CallMoment = Readonly<{
   tool: Tool;
   action: Extract<Action, { kind: "call" }>;
   args: JsonObject;
+  now: Millis;
   lately: Facts["lately"];
   said: SaidWords;
   seen(): SeenValues;
@@ -39,14 +42,29 @@ export function numberFacts(at: CallMoment, arg: string, target: Target): Number
   const exact = numbers.filter((one) => one !== null);
   const isAll = exact.length === numbers.length && !isInexact(at, argumentOf(arg, target));
   const amounts = exact.map(toAmount);
+  const amount = isAll && amounts.length === 1 ? (amounts[0] ?? null) : null;
   const own = isAll && !amounts.includes(null) ? addedBy(numbers) : null;
   return {
     inRequest: isAll && exact.length > 0 && exact.every((one) => isNumberInRequest(at.said.now(), one)),
     said: () => (isAll ? at.said.each(exact, isNumberInRequest) : null),
-    amount: isAll && amounts.length === 1 ? (amounts[0] ?? null) : null,
+    recorded: () => amount !== null && isRecorded(at, amount, target),
+    amount,
     ...totalsOf(at, arg, own, [""]),
     perTarget: target.per === undefined ? null : totalsOf(at, arg, own, targetDigests(at.tool, at.args, at.p.hash)[target.per] ?? []),
   };
+}
+
+/** A price or a total of the one thing that it is paid for. Other numbers of a record (how many there are, a time) are no amounts. */
+function isRecorded(at: CallMoment, amount: number, { per }: Target): boolean {
+  const thing = per === undefined ? undefined : at.tool.targets[per];
+  if (per === undefined || thing === undefined) return false;
+  const found = targetThing(at, thing, targetValues(at.args, per, thing) ?? []).record();
+  const rules = recordRules(at.p, thing.of);
+  const isAmount = (field: string): boolean => rules.every(({ fields }) => fields[field] === undefined || fields[field].type === "number");
+  return Object.entries(found?.fields ?? {}).some(([field, value]) => {
+    const exact = typeof value === "number" && isAmount(field) ? toExactNumber(value) : null;
+    return exact !== null && toAmount(exact) === amount;
+  });
 }
 
 /** The argument that a target lies in. */

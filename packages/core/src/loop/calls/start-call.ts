@@ -27,6 +27,7 @@ import type { Move } from "../moves.ts";
 import { type State, type Turn, toCallKey, type Unknown } from "../state.ts";
 import { breakersOfTool, classifyCall } from "./breakers.ts";
 import { type Answered, type Call, runningTool, stricter } from "./call.ts";
+import { recordEvents } from "./make-records.ts";
 import { evidenceRecorder, noteEvent } from "./notes.ts";
 import { learnedEvents } from "./trusted-values.ts";
 import { createWouldPermit } from "./would-permit.ts";
@@ -202,6 +203,7 @@ function endedEvents(
     ...newLabelEvents(c.s, tool, call.proposed.id),
     ...settled,
     ...learnt,
+    ...recordEvents(tool, call.proposed.id, "decided" in call.run ? call.run.decided.action : null, outcome),
     ...cleanedEventsFor(tool, call.proposed.id, outcome),
     ...seen,
     ended,

@@ -25,8 +25,9 @@ import {
   targetCounterKind,
 } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
-import { callsIn, nameKey, type State, type Turn, valueKey } from "../state.ts";
+import { callsIn, nameKey, type State, type ToldName, type Turn, valueKey } from "../state.ts";
 import { type CallMoment, numberFacts } from "./number-facts.ts";
+import { targetThing } from "./record-facts.ts";
 import { createSaidWords } from "./said-words.ts";
 
 type Needs = CallMoment["p"];
@@ -62,7 +63,7 @@ export function createTargetFacts(p: Needs): ReadTargetFacts {
     const tool = action.kind === "call" ? p.tools.find(action.tool) : null;
     if (action.kind !== "call" || tool === null || action.args === null) return NO_ARGUMENT_FACTS;
     const { args } = action;
-    const at: At = { p, s, t, tool, action, args, lately, said: createSaidWords(s, t, now), seen: () => seenIn(s) };
+    const at: At = { p, s, t, tool, action, args, now, lately, said: createSaidWords(s, t, now), seen: () => seenIn(s) };
     const all = Object.entries(tool.targets);
     const of = <T>(
       is: (kind: Target["kind"]) => boolean,
@@ -91,24 +92,33 @@ function targetFacts(at: At, arg: string, target: Target): TargetFacts | null {
   const found = targetValues(at.args, arg, target);
   if (found?.length === 0 && !isRequired(at.tool.inputSchema, arg, target.path)) return null;
   const values = found ?? [];
-  const each = values.map((v) => ({ inRequest: isInRequest(at.said.now(), target.kind, v), known: isKnown(at.p, target, v) }));
+  const names = values.map((v) => nameOf(at.s, target, v));
+  const isNamed = (told: ToldName | null): boolean => told !== null && isNameInRequest(at.said.now(), told.name);
+  const each = values.map((v, i) => {
+    const [inRequest, known] = [isInRequest(at.said.now(), target.kind, v), isKnown(at.p, target, v)];
+    return { inRequest, known, vouched: inRequest || known || (names[i]?.isTrusted === true && isNamed(names[i])) };
+  });
   const all = (holds: (one: (typeof each)[number]) => boolean): boolean => each.length > 0 && each.every(holds);
-  const name = nameOf(at.s, target, values);
+  const only = names.length === 1 ? (names[0] ?? null) : null;
   const digests = found === null ? null : values.map((v) => valueDigest(target.kind, v, at.p.hash));
   const together = `kind:${targetCounterKind(target)}`;
   const lately = (of: string) => () => latelyOf(at, of, digests);
   return {
     inRequest: all((one) => one.inRequest),
     known: all((one) => one.known),
-    vouched: all((one) => one.inRequest || one.known),
-    seenUnder: found === null ? [...at.s.labels].sort() : unionOf(values.flatMap(partsOf).map((v) => at.seen().under(v))),
+    vouched: all((one) => one.vouched),
+    seenUnder:
+      found === null
+        ? [...at.s.labels].sort()
+        : unionOf([...values.flatMap(partsOf), ...names.flatMap((one) => one?.name ?? [])].map((v) => at.seen().under(v))),
     calls: callsOf(at, arg, digests),
     lately: lately(arg),
     touched: callsOf(at, together, digests),
     touchedLately: lately(together),
-    name,
-    nameInRequest: name !== null && isNameInRequest(at.said.now(), name),
+    name: only?.name ?? null,
+    nameInRequest: isNamed(only),
     said: () => (found === null ? null : at.said.each(values, (request, value) => isInRequest(request, target.kind, value))),
+    ...targetThing(at, target, values),
   };
 }
 
@@ -143,11 +153,9 @@ function callsOf({ p, s, t, tool, action }: At, of: string, digests: readonly st
   return { turn: Math.max(0, ...counts.map((c) => c.turn)), session: Math.max(0, ...counts.map((c) => c.session)) };
 }
 
-/** The name behind an id, where a tool of this session has given it; null for several ids, or when one has no name. */
-function nameOf(s: State, { of: kind }: Target, values: readonly string[]): string | null {
-  const [only, ...more] = values;
-  return kind === null || only === undefined || more.length > 0 ? null : (s.names.get(nameKey(kind, only)) ?? null);
-}
+/** The name behind an id, where a tool of this session has given it. */
+const nameOf = (s: State, { of: kind }: Target, value: string): ToldName | null =>
+  kind === null ? null : (s.names.get(nameKey(kind, value)) ?? null);
 
 // ── what is known ──
 
@@ -180,7 +188,8 @@ const PEOPLE: Pick<Target, "kind" | "known"> = { kind: "recipient", known: ["peo
 const PLACES: Pick<Target, "kind" | "known"> = { kind: "host", known: ["domains"] };
 
 function outgoingFacts(at: At, value: Json): OutgoingFacts {
-  const text = plainText(textIn(value)).toLowerCase();
+  const texts = textsIn(value);
+  const text = plainText(texts.join("\n")).toLowerCase();
   const [links, addresses] = [findLinks(text), findAddresses(text)];
   const isAll = links.length + addresses.length <= MAX_LINKS;
   const isVouched = (one: string, as: typeof PEOPLE): boolean => isInRequest(at.said.now(), "recipient", one) || isKnown(at.p, as, one);
@@ -188,17 +197,16 @@ function outgoingFacts(at: At, value: Json): OutgoingFacts {
     links: links.slice(0, MAX_LINKS),
     addresses: addresses.slice(0, MAX_LINKS),
     vouched: isAll && links.every((one) => isVouched(one, PLACES)) && addresses.every((one) => isVouched(one, PEOPLE)),
+    inRequest: texts.every((one) => one.trim() === "" || isInRequest(at.said.now(), "text", one)),
     seenUnder: isAll
       ? unionOf([...links, ...links.flatMap((one) => toHostName(one) ?? []), ...addresses].map((one) => at.seen().under(one)))
       : [...at.s.labels].sort(),
   };
 }
 
-const textIn = (value: Json): string =>
+const textsIn = (value: Json): readonly string[] =>
   typeof value === "string"
-    ? value
+    ? [value]
     : typeof value === "object" && value !== null
-      ? Object.values(value as JsonObject)
-          .map(textIn)
-          .join("\n")
-      : "";
+      ? Object.values(value as JsonObject).flatMap(textsIn)
+      : [];

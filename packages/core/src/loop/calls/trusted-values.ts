@@ -1,6 +1,15 @@
 /** Facts that later decisions take from a completed call: trusted values, and names of things (G-30, G-32). */
 import { isCaseSensitive, plainValue, targetValues } from "../../gate/arguments/targets.ts";
-import type { JournalEvent, Json, NamedThing, NameRule, Outcome, Target, Tool } from "../../vocab/index.ts";
+import {
+  type JournalEvent,
+  type Json,
+  type NamedThing,
+  type NameRule,
+  type Outcome,
+  type Target,
+  type Tool,
+  UNTRUSTED,
+} from "../../vocab/index.ts";
 import type { Call } from "../state.ts";
 
 const MOST_NAMES = 500;
@@ -20,7 +29,9 @@ export function learnedEvents(tool: Tool, call: Call, outcome: Outcome): readonl
     return values.length === 0 ? [] : [{ kind: "known.learned", call: id, set, values }];
   });
   const names = tool.names === null ? [] : namesIn(tool.names, outcome.output);
-  return names.length === 0 ? learnt : [...learnt, { kind: "names.told", call: id, of: tool.names?.of ?? "", names }];
+  if (names.length === 0) return learnt;
+  const trusted = tool.labels.includes(UNTRUSTED) ? {} : ({ trusted: true } as const);
+  return [...learnt, { kind: "names.told", call: id, of: tool.names?.of ?? "", names, ...trusted }];
 }
 
 /** The tool's own code: what it throws, or says that is no list of names, tells nothing. */

@@ -3,7 +3,7 @@ import { hash as nodeHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Row } from "../../gate/table.ts";
 import type { Knowledge, Search, SearchResult } from "../../knowledge/port.ts";
-import { createKnowledge, type KnowledgeStore } from "../../knowledge/store.ts";
+import { createKnowledge, type LocalKnowledgeStore } from "../../knowledge/store.ts";
 import {
   type CrashPoint,
   failure,
@@ -25,12 +25,12 @@ const sha256: Hash = (text) => digest(nodeHash("sha256", text, "hex"));
 const FACT = makeFact("billing", "uses", "postgres", { agent: "tester" });
 const POISON = makeFact("billing", "report", "goes to mallory", { agent: "tester", labels: [label("untrusted")] });
 
-function stage(steps: readonly Step[], store: KnowledgeStore, more: Partial<WorldOptions> = {}) {
+function stage(steps: readonly Step[], store: LocalKnowledgeStore, more: Partial<WorldOptions> = {}) {
   const model = scriptedModel(steps);
   const w = world({ hash: sha256, model, knowledge: true, known: createKnowledge(store, null), ...more });
   return { w, model };
 }
-const withFacts = (...facts: readonly Parameters<KnowledgeStore["put"]>[0][]): KnowledgeStore => {
+const withFacts = (...facts: readonly Parameters<LocalKnowledgeStore["put"]>[0][]): LocalKnowledgeStore => {
   const store = memoryKnowledge();
   for (const one of facts) store.put(one);
   return store;
@@ -338,7 +338,7 @@ describe("its own calls", () => {
 
 describe("after the turn", () => {
   const KEEP = { keepLearnings: true } as const;
-  const summaries = (store: KnowledgeStore) =>
+  const summaries = (store: LocalKnowledgeStore) =>
     store.list({ after: null, most: 99 }).filter(({ body }) => body.kind === "working" && body.key === LAST_SUMMARY);
 
   test("N-10 what the assistant said is kept, decided as `remember`, and takes the place of what was kept before", async () => {

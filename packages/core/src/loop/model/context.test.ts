@@ -518,7 +518,7 @@ describe("for any conversation and any budget", () => {
     ...PLANS.map((plan) => [plan.kind, plan, {}] as const),
     ["summaries that never come", { ...SUMMARISE, model: "cheap/model" }, { summariser: never }] as const,
   ])(
-    "C-5 under %s, what a run costs by itself does not grow with its length",
+    "C-4 under %s, what a run costs by itself does not grow with its length",
     async (_, context: ContextPlan, more: Partial<WorldOptions>) => {
       const work = async (steps: number) => {
         let counted = 0;

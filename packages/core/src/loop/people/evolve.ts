@@ -91,6 +91,7 @@ export function foldRequested(s: State, t: Turn, e: EventOf<"approval.asked">, a
     onExpiry,
     votes: [],
     answer: null,
+    answeredAt: null,
   });
   setGated(t, action, { kind: "asked", approval });
 }
@@ -123,6 +124,7 @@ export function foldAnswered(s: State, t: Turn, e: EventOf<"approval.answered">)
     digest: e.digest,
     votes,
     answer: hasQuorum(question.asks, votes) ? answer : null,
+    answeredAt: s.at,
   };
   t.questions.set(e.approval, now);
   const call = findCall(t, question.action);

@@ -9,6 +9,7 @@ import {
   type CallSubject,
   type Digest,
   type GateDecided,
+  isForRequester,
   isGoverning,
   type Millis,
   type Targets,
@@ -36,9 +37,8 @@ export function withGrant(verdict: Verdict, at: Asking): Verdict {
   const { tool } = doing;
   const sought = toQuery(at, verdict.asks, doing);
   const requester = actingFor(s).id;
-  const mayStill = (user: string) =>
-    failClosed(() => p.gate.decideFor(user, { kind: "approve", approval: "grant", agent: s.agent.name, tool, requester })).verdict.kind ===
-    "allow";
+  const about = { approval: "grant", agent: s.agent.name, tool, requester, forRequester: isForRequester(verdict.asks) };
+  const mayStill = (user: string) => failClosed(() => p.gate.decideFor(user, { kind: "approve", ...about })).verdict.kind === "allow";
   const grant = [...p.orders.now().grants.values()].find((g) => grantCovers(g, sought) && mayStill(g.by.id)); // a grant is worth what its giver is
   return grant === undefined ? verdict : { kind: "allow", because: verdict.because, approval: grant.grant };
 }

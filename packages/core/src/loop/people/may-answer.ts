@@ -8,10 +8,12 @@ import {
   type Digest,
   firingPrefix,
   type IntentBody,
+  isForRequester,
   isGoverning,
   type JsonObject,
   type Limits,
   principalName,
+  REQUESTER,
   type Resource,
   type Tool,
   toAnswerAct,
@@ -94,13 +96,17 @@ function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Intent
   const call = callsIn(s.turn).find((c) => (c.proposed.id as string) === q.action) ?? null;
   const tool = call === null ? q.action : runningTool(call);
   const speakers = s.turn?.speakers ?? [actingFor(s).id];
-  const about = { approval: q.approval, agent: s.agent.name, tool };
+  const about = { approval: q.approval, agent: s.agent.name, tool, forRequester: isForRequester(q.asks) };
   if (answer.kind === "withdraw") return mayWithdraw(p, user, { speakers, about, digest: q.digest });
   for (const requester of speakers) {
     const denied = deniedTo(p, user, { kind: toAnswerAct(answer), ...about, requester });
     if (denied !== null) return no(denied);
   }
-  const counted = findAnswerable(q.asks, groupsFor(p.gate, user));
+  const isRequester = s.turn?.by.kind === "user" && speakers.every((one) => one === user); // of several people nobody's yes is that of all
+  const counted = findAnswerable(q.asks, [
+    ...groupsFor(p.gate, user).filter((group) => group !== REQUESTER),
+    ...(isRequester ? [REQUESTER] : []),
+  ]);
   if (answer.kind === "deny" && (counted.length > 0 || mayDenyAsSuch(p, user, speakers, about)))
     return { kind: "may", counts: counted, digest: q.digest, about: null };
   const gone = answer.kind === "deny" ? undefined : q.votes.find((v) => mayNoLonger(at, q, tool, v.by));
@@ -124,7 +130,7 @@ function mayAnswer(at: At, q: Question, user: string, { answer }: Extract<Intent
   return "reason" in edited ? no(edited.reason) : { kind: "may", counts, ...edited };
 }
 
-type About = Readonly<{ approval: string; agent: string; tool: string }>;
+type About = Readonly<{ approval: string; agent: string; tool: string; forRequester: boolean }>;
 
 /** Q-21 Withdrawing is for those whose words the turn follows, where the policies let them; nobody else's groups matter to it. */
 function mayWithdraw(
@@ -158,9 +164,8 @@ function editedDigest({ p, s, toolDigest }: At, call: Call, args: JsonObject): {
 /** An approval counts as long as its giver may give it. */
 function mayNoLonger({ p, s }: At, q: Question, tool: string, by: string): boolean {
   const user = by.replace(/^user:/, "");
-  return (s.turn?.speakers ?? []).some(
-    (requester) => deniedTo(p, user, { kind: "approve", approval: q.approval, agent: s.agent.name, tool, requester }) !== null,
-  );
+  const about = { approval: q.approval, agent: s.agent.name, tool, forRequester: isForRequester(q.asks) };
+  return (s.turn?.speakers ?? []).some((requester) => deniedTo(p, user, { kind: "approve", ...about, requester }) !== null);
 }
 
 /** Null when the policies let this person do it. */

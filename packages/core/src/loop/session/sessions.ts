@@ -9,8 +9,10 @@ import {
   type JournalEvent,
   type Principal,
   type SessionId,
+  type Subject,
   type Surface,
   seq,
+  toCanonicalJson,
 } from "../../vocab/index.ts";
 import { checkHistory, toHistory } from "../model/history.ts";
 import { beginSession, holdTakenEvent, type Opening } from "../open.ts";
@@ -36,7 +38,8 @@ export async function createSession(p: Founding, opening: Opening, model: string
   const { external, principal } = opening;
   const checked = { ...opening, history: checkHistory(opening.history) };
   const make = () => found(p, checked, choiceOf(model, principal));
-  return external === null ? make() : onceFor(p, checkExternal(external), make, isSame(opening));
+  const isMeant = async (one: SessionSummary): Promise<boolean> => (await isSame(opening)(one)) && servesSame(p, one, opening.subject);
+  return external === null ? make() : onceFor(p, checkExternal(external), make, isMeant);
 }
 
 /** Chosen for a session as it is opened. */
@@ -47,6 +50,18 @@ const isSame =
   ({ agent, principal }: Pick<Opening, "agent" | "principal">) =>
   async (one: SessionSummary): Promise<boolean> =>
     one.agent === agent.name && one.principal.kind === principal.kind && one.principal.id === principal.id;
+
+/** Whom a session serves is said when it opens: who names another later does not mean that session. */
+async function servesSame(
+  { journal }: Pick<Founding, "journal">,
+  { session }: SessionSummary,
+  subject: Subject | undefined,
+): Promise<boolean> {
+  if (subject === undefined) return true;
+  const [first] = await journal.read(session, seq(0), 1);
+  const there = first?.event.kind === "session.opened" ? first.event.subject : undefined;
+  return there !== undefined && toCanonicalJson(there) === toCanonicalJson(subject);
+}
 
 async function onceFor(
   { journal }: Founding,

@@ -28,6 +28,7 @@ import type { Prices, Reservation } from "../rules/budget.ts";
 import type { PowerCut } from "../rules/durability.ts";
 import type { Limits } from "../rules/limits.ts";
 import type { Change, Stage } from "../rules/middleware.ts";
+import type { RecordRule, SkippedRecord, Subject, ThingRecord } from "../rules/records.ts";
 import type { Recovery } from "../rules/recovery.ts";
 import type { Repeat } from "../rules/repeat.ts";
 import type { Origin } from "../rules/schedule.ts";
@@ -99,6 +100,8 @@ export type SessionEvent =
       parent: Parent | null;
       /** The schedule or the delivery that opened it. */
       origin: Origin | null;
+      /** Whom it serves, where its caller has said so. */
+      subject?: Subject;
     }>
   /** Only its history comes along: calls that were open there become unknown, approval requests and grants are withdrawn. */
   | Readonly<{ kind: "session.forked"; from: SessionId; at: Seq; unknown: readonly CallId[] }>
@@ -267,8 +270,22 @@ export type SessionEvent =
   | Readonly<{ kind: "labels.removed"; labels: readonly Label[]; by: Principal; why: string; intent: IntentId }>
   /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
   | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
-  /** Names of things by their ids, as a tool's own output gives them. */
-  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly NamedThing[] }>
+  /**
+   * What a trusted tool's output says about things of one type, and which items of it made no record. In the commit of its ending.
+   * `establishes`: the one record is whom the session serves from now on.
+   */
+  | Readonly<{
+      kind: "known.recorded";
+      call: CallId;
+      type: string;
+      set: RecordRule["set"];
+      maxAgeSeconds: number | null;
+      establishes: RecordRule["establishes"];
+      records: readonly ThingRecord[];
+      skipped: readonly SkippedRecord[];
+    }>
+  /** Names of things by their ids, as a tool's own output gives them. `trusted`: its output is nobody's text but the project's own. */
+  | Readonly<{ kind: "names.told"; call: CallId; of: string; names: readonly NamedThing[]; trusted?: true }>
   /** Taken out of what the model is shown of this call, before it saw it; the outcome itself is journalled whole. */
   | Readonly<{ kind: "text.cleaned"; call: CallId; invisible: number; hidden: number; markup: Tool["markup"] }>
   /**

@@ -1,5 +1,8 @@
 /** Records: what a trusted tool's output says about things, by type and key, for policies about later calls. */
 
+import type { Millis } from "../ids.ts";
+import type { JsonObject } from "../text/canonical.ts";
+
 /** How a field's value is read, and what policies see: text, Long, decimal, Boolean, Set of texts; `time` is a moment in ISO 8601 with its zone, seen as epoch seconds. */
 export const RECORD_FIELD_TYPES = ["string", "integer", "number", "boolean", "strings", "time"] as const;
 export type RecordFieldType = (typeof RECORD_FIELD_TYPES)[number];
@@ -34,3 +37,29 @@ export type ThingRecord = Readonly<{ key: string; owner: string | null; fields: 
 
 /** An item that made no record, and why. `key` is null where the key itself could not be read. */
 export type SkippedRecord = Readonly<{ key: string | null; field: string; why: "missing" | "mistyped" | "duplicate" | "oversized" }>;
+
+/** A record with the time of the entry that says so. */
+export type StoredThing = ThingRecord & Readonly<{ at: Millis; maxAgeSeconds: number | null }>;
+
+/** A record as a decision reads it. */
+export type ThingFacts = Readonly<{
+  id: string;
+  owner: string | null;
+  ageSeconds: number;
+  fields: ThingRecord["fields"];
+  /** Of a decision in the past, or in a table beside policies: only what is said here is known of it. */
+  isPartial?: true;
+}>;
+
+/** Records of all the things of one type that a call's arguments name, as a decision reads them. */
+export type ThingsFacts = Readonly<{
+  each: readonly ThingFacts[];
+  /** Of a decision in the past: the columns as they were shown to the policies. */
+  shown?: JsonObject;
+}>;
+
+/** Whom a session serves: said by its caller when it opens, or by a tool that authenticates. */
+export type Subject = Readonly<{ id: string; attributes: ThingRecord["fields"] }>;
+
+/** The trusted set that has the project's records of one type: no set of people's values has such a name. */
+export const recordSet = (type: string): string => `record:${type}`;

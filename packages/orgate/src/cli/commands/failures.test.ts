@@ -156,6 +156,12 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   "dead-letters list": [gone("")],
   "dead-letters show": [ran("s_none/1.0", 2, NO_CALL)],
   "dead-letters dismiss": [ran("s_none/1.0", 2, NO_CALL)],
+  worker: [gone(""), broken("", "desk.ts:1:")],
+  migrate: [
+    ran("", 2, "--to is no address"),
+    ran("--to files", 2, "the journal is in files already"),
+    gone("--to postgres://u@127.0.0.1:1/x"),
+  ],
   up: [ran("--check --port bogus", 2, "--port is `bogus`"), gone("--port 0")],
   dev: [{ ...ran("--port bogus", 2, "--port is `bogus`"), alone: true }],
   call: [

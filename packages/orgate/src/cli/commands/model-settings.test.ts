@@ -43,7 +43,7 @@ describe("a breaker of a model", () => {
     desk.within({ OPENAI_COMPATIBLE_BASE_URL: base, OPENAI_COMPATIBLE_API_KEY: KEY }, args);
   const run = async (desk: Desk, base: string) => JSON.parse((await at(desk, base, "run", "vllm", "--input", "hi", "--json")).stdout);
 
-  test("F-10 an address that failed leaves a corrected one alone, and so does a key", PATIENCE, async () => {
+  test("F-9 an address that failed leaves a corrected one alone, and so does a key", PATIENCE, async () => {
     const [desk, gone] = [newDesk(), await nobody()];
     expect(await run(desk, gone)).toMatchObject({ ending: "failed" });
     expect((await run(desk, gone)).detail).toContain("model:openai-compatible/m failed once");
@@ -62,7 +62,7 @@ describe("a breaker of a model", () => {
   });
 
   test(
-    "F-10 the command that is advised runs as it stands, and closes the breakers of every address and key of that model",
+    "F-9 the command that is advised runs as it stands, and closes the breakers of every address and key of that model",
     PATIENCE,
     async () => {
       const [desk, gone] = [newDesk(), await nobody()];

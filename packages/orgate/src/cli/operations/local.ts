@@ -18,7 +18,6 @@ import { loadRunnableProject } from "../../project/load.ts";
 import type { Runtime } from "../../runtime/api.ts";
 import { openCalendar } from "../../schedules/calendar.ts";
 import { readSchedules } from "../../schedules/declaring.ts";
-import { openRequestKeys } from "../../store/idempotency-keys.ts";
 import { certifyIfNeeded, findCaller, openGivenProject } from "../commands/project/project.ts";
 import { openProjectRuntime } from "../commands/project/serving.ts";
 import { fromLocalError, readKey } from "./input.ts";
@@ -40,8 +39,7 @@ export async function withLocalOperations<T>(
   const { config, project, gate } = loaded;
   const declared = readSchedules({ config, agents: project.agents, files: project.sources, owner: person.name }, openCalendar());
   const runtime = await openProjectRuntime(given, screen, loaded, person);
-  const keys = openRequestKeys(config.journal.directory);
-  const operations = openOperations({ runtime, keys, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
+  const operations = openOperations({ runtime, version: version(), describe: () => openApi(version()), config, log: NO_LOG });
   operations.schedules.store.expect(declared);
   operations.context.sessionDriver.stop(); // sessions that others left are for a server to drive
   const executor = new OperationExecutor({
@@ -73,7 +71,6 @@ export async function withLocalOperations<T>(
     return result;
   } finally {
     operations.close();
-    keys.close();
     await runtime.close();
     await project.mcp?.hub.close();
   }

@@ -33,5 +33,5 @@ export const withScheduleReads: LocalRead = async (given, screen, work) => {
     const schedules = new ScheduleReads({ schedules: store, journal, calendar, now });
     return work(readWith(scheduleReaders({ schedules, cursors: cursors() }), may));
   };
-  return hasRun(config.journal.directory) ? withReadOnlyStore(given, ({ journal }) => read(journal)) : read(NOTHING);
+  return hasRun(config.journal) ? withReadOnlyStore(given, ({ journal }) => read(journal)) : read(NOTHING);
 };

@@ -19,7 +19,7 @@ import { readWith } from "./read-with.ts";
 
 export const readStore: LocalRead = async (given, _screen, work) => {
   const place = configIfAny(given).journal;
-  const look = hasRun(place.directory) ? await openReadOnlyStore(place) : null;
+  const look = hasRun(place) ? await openReadOnlyStore(place) : null;
   try {
     return await work(readWith(readersOf(look?.journal ?? NOTHING), () => true));
   } finally {
@@ -68,7 +68,7 @@ export function configIfAny(given: Given): Config | (Pick<Config, "journal"> & R
     const directory = join(root, ".orgate");
     if (!hasJournal(directory)) throw error;
     return {
-      journal: { directory, powerCut: "lose-nothing", sealing: "interval" },
+      journal: { directory, powerCut: "lose-nothing", sealing: "interval", cluster: null },
       undecided: `${error.message}; the journal in \`${directory}\` was taken`,
     };
   }

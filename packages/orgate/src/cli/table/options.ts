@@ -58,7 +58,16 @@ export const REQUEST: Readonly<Record<string, OptionSpec>> = {
   calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"hour":20}}'` },
   facts: { type: "string", value: "JSON", help: `facts about arguments: '{"to":{"inRequest":true}}'` },
   targets: { type: "string", value: "JSON", help: `of all targets together: '{"known":true}'` },
+  values: { type: "string", value: "JSON", help: `of all plain texts and numbers together: '{"inRequest":true}'` },
   outgoing: { type: "string", value: "JSON", help: `of all text that leaves: '{"links":["https://…"]}'` },
+  records: {
+    type: "string",
+    value: "JSON",
+    help: `records of things, a list for several: '{"order":{"status":"pending","owner":"C-7","ageSeconds":30}}'`,
+  },
+  subject: { type: "string", value: "JSON", help: `whom the session serves: '{"id":"C-7","tier":"gold"}'` },
+  now: { type: "string", value: "TIME", help: "when it is decided: 2030-01-31T08:00:00Z" },
+  approval: { type: "string", value: "JSON", help: `the approval it has got: '{"ageSeconds":60}'` },
   for: { type: "string", value: "NAME", help: "on whose behalf" },
   surface: { type: "string", value: "NAME", help: "where the session was opened (default cli)" },
 };
@@ -73,17 +82,19 @@ export const KNOWLEDGE_PLACE: Readonly<Record<string, OptionSpec>> = {
   agent: { type: "string", value: "NAME", help: "the agent whose own it is" },
 };
 
+export const LOG: OptionSpec = {
+  type: "string",
+  value: "LEVEL",
+  help: "debug, info, warn or error, as lines of JSON on stderr (default: warn on a terminal, else info)",
+  choices: ["debug", "info", "warn", "error"],
+};
+
 export const SERVING: Readonly<Record<string, OptionSpec>> = {
   host: { type: "string", value: "HOST", help: "where it listens (default: `server.host` of orgate.toml, else 127.0.0.1)" },
   port: { type: "string", value: "PORT", help: "on which port; 0 takes a free one (default: `server.port`, else 4680)" },
   watch: { type: "boolean", help: "reload the policies when their files change; a set that does not load changes nothing" },
   check: { type: "boolean", help: "only look whether it would start, and say what is wrong and where" },
   link: { type: "boolean", help: "print a link to sign in with, also when you have signed in before" },
-  log: {
-    type: "string",
-    value: "LEVEL",
-    help: "debug, info, warn or error, as lines of JSON on stderr (default: warn on a terminal, else info)",
-    choices: ["debug", "info", "warn", "error"],
-  },
+  log: LOG,
   as: AS,
 };

@@ -115,6 +115,7 @@ export const policyCommands: readonly CommandSpec[] = [
     options: {
       domain: { type: "string", value: "NAME|FILE", many: true, help: "only this domain: bank, chat, office, service, travel, or a file" },
       case: { type: "string", value: "ID", many: true, help: "only cases whose id contains this, call by call with the deciding policies" },
+      with: { type: "string", value: "FILE", many: true, help: "a policy file beside the set: the rules of one business" },
       agent: { type: "string", value: "NAME", help: "the name under which the agents of the domains run (default assistant)" },
     },
     notes: [
@@ -126,6 +127,7 @@ export const policyCommands: readonly CommandSpec[] = [
       "orgate simulate secretary",
       "orgate simulate --domain bank --json",
       "orgate simulate assistant --domain office --case lea+leak-code",
+      "orgate simulate support --domain service --with policies/simulations/service.cedar",
     ],
     load: async () => (await import("../commands/policies/simulate.ts")).simulatePolicies,
   },

@@ -1,6 +1,6 @@
 /** Commands as data: plain table. */
 import type { CommandSpec } from "@orgate/shell/terminal";
-import { AS, PASSPHRASES, SERVING } from "./options.ts";
+import { AS, LOG, PASSPHRASES, SERVING } from "./options.ts";
 
 export const initCommands: readonly CommandSpec[] = [
   {
@@ -11,8 +11,8 @@ export const initCommands: readonly CommandSpec[] = [
       kind: {
         type: "string",
         value: "KIND",
-        help: "assistant (default), developer, operations or secretary",
-        choices: ["assistant", "developer", "operations", "secretary"],
+        help: "assistant (default), developer, operations, payments, secretary or support",
+        choices: ["assistant", "developer", "operations", "payments", "secretary", "support"],
       },
       profile: {
         type: "string",
@@ -176,13 +176,48 @@ export const upCommands: readonly CommandSpec[] = [
     name: "up",
     summary: "Start the project's server: HTTP and WebSocket on one port",
     args: [],
-    options: SERVING,
+    options: { ...SERVING, cluster: { type: "boolean", help: "serve only: `orgate worker` processes drive sessions and fire schedules" } },
     notes: [
       "The first line tells where. Until you have signed in once it prints a link to do so, good once; later with --link, or by `orgate keys create NAME --link`.",
       "SIGTERM and Ctrl-C let turns finish for ten seconds, then park them: they go on at the next start. A second one leaves at once, and loses nothing.",
     ],
     examples: ["orgate up", "orgate up --port 8080 --project my-project", "orgate up --json --log info"],
     load: async () => (await import("../commands/project/up.ts")).up,
+  },
+  {
+    name: "worker",
+    summary: "Drive sessions and fire schedules of the project, without a server; any number of workers",
+    args: [],
+    options: { log: LOG, as: AS },
+    notes: [
+      "Workers share the project's store: with [cluster] in orgate.toml they run on any number of machines, otherwise on this one. A session is driven by one at a time; when a worker dies, another goes on.",
+      "SIGTERM and Ctrl-C let turns finish for ten seconds, then park them for another worker. A second one leaves at once, and loses nothing.",
+    ],
+    examples: ["orgate worker", "orgate worker --json --log info"],
+    load: async () => (await import("../commands/project/worker.ts")).worker,
+  },
+];
+
+export const migrateCommands: readonly CommandSpec[] = [
+  {
+    name: "migrate",
+    summary: "Move the project's journal to PostgreSQL, or back into files",
+    args: [],
+    options: {
+      to: {
+        type: "string",
+        value: "PLACE",
+        help: "`postgres://user@host:port/name`, `env:VARIABLE` or `file:PATH` with the whole address in it, or `files`",
+      },
+      schema: { type: "string", value: "NAME", help: "of this project in the database (default: orgate)" },
+      as: AS,
+    },
+    notes: [
+      "Stop servers, workers and runs of the project first. Every row is compared and every seal verified before the old place is closed; orgate.toml changes last.",
+      "If it is interrupted, run it again: it goes on. The old file or schema stays, closed, until you delete it.",
+    ],
+    examples: ["orgate migrate --to env:ORGATE_DATABASE --schema team_a", "orgate migrate --to files"],
+    load: async () => (await import("../commands/project/migrate.ts")).migrateJournal,
   },
 ];
 

@@ -18,6 +18,7 @@ export const runCommands: readonly CommandSpec[] = [
         value: "PROVIDER/NAME",
         help: "run this session on another model from now on, whatever the agent names; policies decide on it like on any",
       },
+      subject: { type: "string", value: "ID|JSON", help: `whom a new session serves: C-7, or '{"id":"C-7","tier":"gold"}'` },
       watch: { type: "boolean", help: "reload the policies when their files change; a set that does not load changes nothing" },
       as: AS,
     },

@@ -65,7 +65,7 @@ class ServerDesk extends Fleet implements CoordinatorDesk {
     this.mustSee(agent);
     this.#mustBeAllowed(runAgent(agent), `run \`${agent}\``);
     const { principal, person } = this.#access.speaker;
-    const id = once.claim(deriveIntentId("run", key), { agent, input });
+    const id = await once.claim(deriveIntentId("run", key), { agent, input });
     const { session: opened } = await runtime.sessions.create({ agent, id: deriveName("run", key), principal });
     await sessionDriver.send({ session: opened, wish: { kind: "follow-up", text: input }, as: person, id });
     const outcome = await sessionDriver.outcome(opened, id, WAIT_MS, signal);

@@ -14,6 +14,8 @@ export class DriveQueue {
   readonly #driven = new Map<SessionId, Promise<void>>();
   /** Woken while driven. */
   readonly #wokenAgain = new Set<SessionId>();
+  /** Called when the session has been left, or will not be driven here. */
+  readonly #following = new Map<SessionId, (() => void)[]>();
   #isClosed = false;
 
   constructor(options: Options) {
@@ -36,6 +38,14 @@ export class DriveQueue {
     this.#startNext();
   }
 
+  /** Has the session driven here, and resolves when it was left, or when no session is begun here any more. */
+  async drive(session: SessionId): Promise<void> {
+    if (this.#isClosed) return;
+    const left = new Promise<void>((resolve) => this.#following.set(session, [...(this.#following.get(session) ?? []), resolve]));
+    this.wake(session);
+    await left;
+  }
+
   /** Resolves when the session is not driven here any more; undefined if it is not driven. */
   whenLeft(session: SessionId): Promise<void> | undefined {
     return this.#driven.get(session);
@@ -49,6 +59,7 @@ export class DriveQueue {
   /** Begins no session any more; returns when those that are driven now have been left. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const session of this.#queue) this.#tell(session);
     this.#queue.clear();
     await Promise.all(this.#driven.values());
   }
@@ -66,7 +77,13 @@ export class DriveQueue {
 
   #leave(session: SessionId): void {
     this.#driven.delete(session);
+    this.#tell(session);
     if (this.#wokenAgain.delete(session)) void this.#options.hasPendingIntents(session).then((has) => has && this.wake(session));
     this.#startNext();
+  }
+
+  #tell(session: SessionId): void {
+    for (const left of this.#following.get(session) ?? []) left();
+    this.#following.delete(session);
   }
 }

@@ -1,10 +1,25 @@
 /** How sessions with something left to do stood when they were last left: until something comes for one, driving it again would do nothing. */
-import { callsIn, type Inbox, type Journal, type Millis, millis, readTurn, type SessionId } from "@orgate/core";
+import {
+  callsIn,
+  type EventKind,
+  type Inbox,
+  type Journal,
+  type Millis,
+  millis,
+  readTurn,
+  type Seq,
+  type SessionId,
+  seq,
+} from "@orgate/core";
 import { NODE } from "../../runtime/ports/outside.ts";
 
 type Ports = Readonly<{ journal: Journal; inbox: Pick<Inbox, "pending"> }>;
-/** `standing`: its last entry and its pending intents. `due`: when something about it is due by itself. */
+/** `standing`: the last entry that says anything new, and its pending intents. `due`: when something about it is due by itself. */
 type Left = Readonly<{ standing: string; due: Millis | null }>;
+
+/** What a driver writes that finds nothing to do. */
+const TAKINGS: ReadonlySet<EventKind> = new Set(["hold.taken", "agent.changed"]);
+const PAGE = 8;
 
 export class LeftSessions {
   readonly #ports: Ports;
@@ -17,7 +32,7 @@ export class LeftSessions {
   async remember(session: SessionId): Promise<void> {
     const standing = await this.#standing(session).catch(() => null);
     if (standing === null) this.#left.delete(session);
-    else this.#left.set(session, { standing, due: await this.#due(session).catch(() => null) });
+    else this.#left.set(session, { standing, due: await this.due(session).catch(() => null) });
   }
 
   async isAsLeft(session: SessionId): Promise<boolean> {
@@ -31,15 +46,29 @@ export class LeftSessions {
     const { journal, inbox } = this.#ports;
     const at = await journal.session(session);
     const pending = (await inbox.pending(session)).map(({ intent }) => intent.id);
-    return at === null || (at.state !== "running" && pending.length === 0) ? null : [at.seq, ...pending].join(" ");
+    return at === null || (at.state !== "running" && pending.length === 0)
+      ? null
+      : [await this.#lastNews(session, at.seq), ...pending].join(" ");
   }
 
-  /** When a deferred decision is to be made again; null where none is deferred. */
-  async #due(session: SessionId): Promise<Millis | null> {
+  /** Processes that take each other's sessions up would otherwise do so for ever: each would find that something has been written since. */
+  async #lastNews(session: SessionId, last: Seq): Promise<number> {
+    for (let end: number = last; ; ) {
+      const start = Math.max(0, end - PAGE);
+      const page = await this.#ports.journal.read(session, seq(start), end - start);
+      const news = page.findLast(({ event }) => !TAKINGS.has(event.kind));
+      if (news !== undefined || start === 0) return news?.seq ?? 0;
+      end = start;
+    }
+  }
+
+  /** When a deferred decision is to be made again, or an approval request expires; null where nothing is due by itself. */
+  async due(session: SessionId): Promise<Millis | null> {
     const { turn } = await readTurn({ journal: this.#ports.journal }, session);
     if (turn === null) return null;
     const gated = [...callsIn(turn).map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
-    const dues = gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : []));
+    const asked = [...turn.questions.values()].flatMap((q) => (q.answer === null && q.expiresAt !== null ? [q.expiresAt] : []));
+    const dues = [...gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : [])), ...asked];
     return dues.length === 0 ? null : millis(Math.min(...dues));
   }
 }

@@ -57,6 +57,8 @@ export const agentChecks = (front: OperationContext): OperationChecks => ({
     if (body.limits !== undefined) mustLower(agent.limits, body.limits);
     if (body.id !== undefined) mustBeFree(body.id, key);
     if (body.session === undefined) return;
+    if (body.subject !== undefined)
+      throw unfit("whom a session serves is said when it is opened", "leave `subject` out, or open another session");
     const session = await sessionToSpeakIn(front.runtime, call, params.agent, body.session);
     const summary = body.limits === undefined ? null : await front.runtime.inspect.session(session);
     if (summary !== null && summary.turns > 0) throw notFirstTurn();
@@ -69,7 +71,8 @@ const byName = (a: Agent, b: Agent): number => (a.name < b.name ? -1 : 1);
 async function sessionFor({ runtime }: OperationContext, call: OperationCall<"execute">): Promise<SessionId> {
   const { params, body, caller, key } = call;
   if (body.session !== undefined) return sessionToSpeakIn(runtime, call, params.agent, body.session);
-  const wanted = { agent: params.agent, id: body.id ?? key.external, labels: body.labels ?? [] };
+  const subject = body.subject === undefined ? {} : { subject: body.subject };
+  const wanted = { agent: params.agent, id: body.id ?? key.external, labels: body.labels ?? [], ...subject };
   return (await openUnderCallersId(runtime, caller, wanted, key)).session;
 }
 

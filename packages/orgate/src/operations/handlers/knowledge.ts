@@ -28,7 +28,7 @@ export function knowledgeHandlers({ runtime, now }: OperationContext): Pick<Oper
     knowledge: async ({ query }) => {
       const { agent, words, limit } = query;
       if (words !== undefined) {
-        const { hits } = store().search(
+        const { hits } = await store().search(
           {
             agent: agent ?? "",
             scope: agent === undefined ? "shared" : "agent",
@@ -46,7 +46,7 @@ export function knowledgeHandlers({ runtime, now }: OperationContext): Pick<Oper
       const items: StoredItem[] = [];
       let after: KnowledgeId | null = null;
       for (let seen = 0; seen < MOST; seen += PAGE) {
-        const page: readonly StoredItem[] = store().list({ after, most: PAGE });
+        const page: readonly StoredItem[] = await store().list({ after, most: PAGE });
         items.push(...page.filter((one) => one.supersededBy === null && (agent === undefined || one.agent === agent)));
         after = page.at(-1)?.id ?? null;
         if (page.length < PAGE || after === null) break;

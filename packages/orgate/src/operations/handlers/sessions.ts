@@ -66,8 +66,8 @@ export function sessionHandlers({ runtime, sessionDriver, cursors, views }: Oper
       return json({ items: await listed(items), next }); // a search looks at thousands, and shows a few
     },
     openSession: async ({ body, caller, key }) => {
-      const { agent, id = key.external, labels = [] } = body;
-      return json(await openUnderCallersId(runtime, caller, { agent, id, labels }, key));
+      const { agent, id = key.external, labels = [], subject } = body;
+      return json(await openUnderCallersId(runtime, caller, { agent, id, labels, ...(subject === undefined ? {} : { subject }) }, key));
     },
     session: async ({ params }) => json((await listed([await mustBe(params.session)]))[0]),
     events: async ({ params, query }) => {

@@ -110,14 +110,25 @@ test("R-9 every piece of the guide, and our own agent, come back as they were an
     memory.keepRead(text, read.symbi);
     const again = memory.read(text, "agents/x.symbi");
     expect(again).toStrictEqual(read.symbi);
-    const rules = (symbi: SymbiFile | null) => symbi?.agents.map((draft) => compilePolicies(symbi, draft, { tools: [], userGroups: null }));
+    const world = { tools: [], subject: { kind: "record", fields: new Map() }, userGroups: null } as const;
+    const rules = (symbi: SymbiFile | null) => symbi?.agents.map((draft) => compilePolicies(symbi, draft, world));
     expect(rules(again)).toEqual(rules(read.symbi));
     agents += read.symbi.agents.length;
   }
   expect(agents).toBeGreaterThan(3);
 });
 
-test("R-9 what a compiled file is known by holds all that is read of a tool", async () => {
+const ORDER: Tool["records"][number] = {
+  type: "order",
+  each: "",
+  key: { arg: "x" },
+  fields: {},
+  owner: null,
+  set: "session",
+  maxAgeSeconds: null,
+  establishes: null,
+};
+test("R-9 what a compiled file is known by holds all that is read of a tool and of the project", async () => {
   const { agents } = await load();
   const [one] = agents;
   const [tool] = one?.tools ?? [];
@@ -143,8 +154,10 @@ test("R-9 what a compiled file is known by holds all that is read of a tool", as
     { targets: { x: { kind: "host", known: [], of: null } } },
     { outgoing: ["x"] },
     { resourceTypes: ["Host"] },
+    { records: [ORDER] },
   ];
   const origin = { source: { symbi: read.symbi, path: "" }, draft };
   for (const variant of variants) memory.compiled(origin, toSymbiInputs({ tools: [{ ...tool, ...variant }] }, { users: {} }));
-  expect(asked.size).toBe(variants.length);
+  memory.compiled(origin, toSymbiInputs({ tools: [tool] }, { users: {}, world: { zone: "UTC", subject: { tier: "string" } } }));
+  expect(asked.size).toBe(variants.length + 1);
 });

@@ -317,6 +317,29 @@ const TABLES: readonly Row[] = [
     ],
   ],
   ["allow: transfer if args.amount == 1.50", [[transfer({ amount: 1.5 }), "allow"]]],
+  [
+    "allow: transfer if facts.amount.total.day <= 5",
+    [
+      [transfer({ amount: 5 }), "allow"],
+      [transfer({ amount: 5.0001 }), "deny"],
+    ],
+  ],
+  [
+    "allow: pay if lists.tags.size < 2",
+    [
+      [pay({ tags: ["a"] }), "allow"],
+      [pay({ tags: ["a", "b"] }), "deny"],
+      [pay({}), "deny"],
+    ],
+  ],
+  [
+    "allow: pay if facts.account.said.turnsAgo < 2",
+    [
+      [pay({}, { facts: { account: { said: { turnsAgo: 1, secondsAgo: 0 } } } }), "allow"],
+      [pay({}, { facts: { account: { said: { turnsAgo: 2, secondsAgo: 0 } } } }), "deny"],
+      [pay({}), "deny"],
+    ],
+  ],
   // Y-10: what is not there
   [
     'allow: pay if args.note == "ok"',

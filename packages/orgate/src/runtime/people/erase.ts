@@ -1,9 +1,7 @@
 /** J-9 an erasure is journalled before anything is gone; a session that another process drives is not touched. Commands share this file. J-8 stored answers go with it. */
 
-import { dirname } from "node:path";
 import { countNoun, ERASURES, FaultError, type Principal, type Seq, type SessionId } from "@orgate/core";
 import type { SessionSummary } from "@orgate/core/journal";
-import { eraseAnswers } from "../../store/idempotency-keys.ts";
 import type { Erased } from "../../store/store.ts";
 import { appendAtEnd } from "../../store/stream-end.ts";
 import { NODE } from "../ports/outside.ts";
@@ -28,7 +26,7 @@ export async function eraseEntries(place: OpenProjectStore, { session, anyway = 
 export async function eraseHeld(place: OpenProjectStore, { session, ...of }: Omit<Erasure, "anyway">): Promise<Erased> {
   await appendAtEnd(place.store.journal, ERASURES, { at: NODE.clock.now(), event: { kind: "content.erased", stream: session, ...of } });
   const erased = await place.store.erase(session, of.first, of.last);
-  const isGone = eraseAnswers(dirname(place.keys.dir), session);
+  const isGone = await place.store.requests.erase(session);
   return { ...erased, truncated: erased.truncated && isGone };
 }
 

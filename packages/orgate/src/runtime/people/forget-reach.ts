@@ -41,13 +41,13 @@ export async function findForgetReach(
 ): Promise<ForgetReach> {
   const before = await forgottenBefore(journal, new Set(named));
   for (let ids: readonly KnowledgeId[] = [...new Set([...named, ...before.ids])]; ; ) {
-    const items = ids.flatMap((id) => store.get(id) ?? []);
+    const items = (await Promise.all(ids.map((id) => store.get(id)))).filter((one) => one !== null);
     const sessions = await findAffectedSessions(journal, ids, items, before.erased);
     const first = new Map<string, Seq>(sessions.map((one) => [one.session, one.first]));
     const seen = new Set(ids);
-    const more = [...everyItem(store)].filter(
-      ({ id, from }) => from !== null && !seen.has(id) && from.seq >= (first.get(from.stream) ?? Infinity),
-    );
+    const more: StoredItem[] = [];
+    for await (const one of everyItem(store))
+      if (one.from !== null && !seen.has(one.id) && one.from.seq >= (first.get(one.from.stream) ?? Infinity)) more.push(one);
     if (more.length === 0) return { ids, sessions };
     ids = [...ids, ...more.map(({ id }) => id)];
   }
@@ -88,9 +88,9 @@ async function forgottenBefore(
 }
 const keyOf = (by: Principal, reason: string): string => toCanonicalJson([by.kind, by.id, reason]);
 
-function* everyItem(store: Pick<KnowledgeStore, "list">): Generator<StoredItem> {
+async function* everyItem(store: Pick<KnowledgeStore, "list">): AsyncGenerator<StoredItem> {
   for (let after: KnowledgeId | null = null; ; ) {
-    const page: readonly StoredItem[] = store.list({ after, most: 1_000 });
+    const page: readonly StoredItem[] = await store.list({ after, most: 1_000 });
     yield* page;
     after = page.at(-1)?.id ?? null;
     if (page.length < 1_000) return;

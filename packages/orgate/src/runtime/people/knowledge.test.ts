@@ -154,7 +154,7 @@ test("N-8 poisoned memory: a session reads a stranger's page and remembers it; i
   };
   const { runtime, ana, store } = await stage({ says });
   await runtime.complete("clerk", "read the page");
-  const [item] = store.list({ after: null, most: 9 });
+  const [item] = await store.list({ after: null, most: 9 });
   expect(item).toMatchObject({ labels: ["untrusted"], agent: "clerk", verified: false });
 
   const later = await runtime.complete("clerk", "send the reports");
@@ -183,7 +183,7 @@ test("N-13 what is forgotten with `erase` is nowhere at all: who held it is told
   const recalled = await runtime.complete("clerk", "how does the vault open?");
   expect(recalled.output).toContain(canary);
   const bystander = await runtime.complete("clerk", "hello there everybody");
-  const [item] = store.list({ after: null, most: 9 });
+  const [item] = await store.list({ after: null, most: 9 });
   if (item === undefined) throw new Error("it was stored");
   const affected = await findAffectedSessions(runtime.place.store.journal, [item.id], [item]);
   expect(affected.map(({ session, why }) => [session, why]).sort()).toEqual(
@@ -216,7 +216,7 @@ test("N-12 what is forgotten without `erase` is nowhere in the knowledge files, 
         : "ok",
   });
   await runtime.complete("clerk", "remember it");
-  const [item] = store.list({ after: null, most: 9 });
+  const [item] = await store.list({ after: null, most: 9 });
   await forgetItems(editor, { ids: [item?.id ?? ("" as never)], reason: "wrong", erase: false });
   const files = readdirSync(directory).filter((name) => name.startsWith("knowledge.db"));
   expect(
@@ -366,7 +366,7 @@ test("N-13 what was kept from a session that had recalled it goes with it, and w
   await runtime.complete("clerk", "how does the vault open?");
   const bystander = await runtime.complete("clerk", "hello there everybody");
   await runtime.complete("clerk", "and the vault again?");
-  const fact = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact");
+  const fact = (await store.list({ after: null, most: 9 })).find(({ body }) => body.kind === "fact");
   if (fact === undefined) throw new Error("it was stored");
   const reach = await findForgetReach(runtime.place.store.journal, store, [fact.id]);
   expect(reach.ids.length).toBeGreaterThan(1);
@@ -445,7 +445,7 @@ test("N-13 a session that is driven meanwhile is named and left, the others are 
   const first = await runtime.complete("clerk", "how does the vault open?");
   const last = await runtime.complete("clerk", "and the vault again?");
   const fork = await runtime.sessions.fork(origin.session, { at: seq(3) });
-  const id = store.list({ after: null, most: 9 }).find(({ body }) => body.kind === "fact")?.id ?? knowledgeId("");
+  const id = (await store.list({ after: null, most: 9 })).find(({ body }) => body.kind === "fact")?.id ?? knowledgeId("");
   const elsewhere = await openProjectStore({ directory, thread: "main", powerCut: "lose-last-moments" });
   const driven = [first.session, last.session, fork.session];
   const holds = await Promise.all(driven.map((one) => elsewhere.store.journal.take(one)));

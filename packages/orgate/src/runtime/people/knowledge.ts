@@ -53,9 +53,10 @@ export async function addDocuments(
   const by = await permitted(editor, scope, "add to what is known");
   const key = (path: string) => ({ path, scope, agent });
   const digestOf = (text: string) => sha256(toCanonicalJson({ text, labels: [...labels].sort(), verified }));
-  const isSame = ({ path, text }: DocumentText): boolean =>
-    store.documents(path).some((one) => one.scope === scope && one.agent === agent && one.digest === digestOf(text));
-  const changed = documents.filter((one) => !isSame(one));
+  const isSame = async ({ path, text }: DocumentText): Promise<boolean> =>
+    (await store.documents(path)).some((one) => one.scope === scope && one.agent === agent && one.digest === digestOf(text));
+  const changed: DocumentText[] = [];
+  for (const one of documents) if (!(await isSame(one))) changed.push(one);
   const total = { documents: changed.length, unchanged: documents.length - changed.length, added: 0, kept: 0, gone: 0 };
   const work = [...changed, ...gone.map((path): DocumentText => ({ path, directory: null, text: "" }))];
   for (let at = 0; at < work.length; at += BATCH) {
@@ -98,7 +99,7 @@ export async function addDocuments(
           validTo: null,
         }),
       );
-      const { added, kept, gone: less } = store.replace({ ...key(path), digest: digestOf(text) }, items, editor.now());
+      const { added, kept, gone: less } = await store.replace({ ...key(path), digest: digestOf(text) }, items, editor.now());
       total.added += added;
       total.kept += kept;
       total.gone += less;
@@ -117,13 +118,13 @@ export async function embedMissing(
 ): Promise<number> {
   let done = 0;
   for (;;) {
-    const some = store.unembedded(embedder.model, EMBED_BATCH);
+    const some = await store.unembedded(embedder.model, EMBED_BATCH);
     if (some.length === 0) return done;
     const vectors = await embedder.embed(
       some.map(({ body }) => itemText(body).slice(0, LONGEST_EMBEDDED)),
       signal,
     );
-    const why = store.embed(new Map(some.map(({ id }, i) => [id, vectors[i] ?? new Float32Array()])), embedder.model);
+    const why = await store.embed(new Map(some.map(({ id }, i) => [id, vectors[i] ?? new Float32Array()])), embedder.model);
     if (why !== null)
       throw new FaultError({ kind: "usage", detail: why, hint: "`orgate knowledge embed --again` makes all of them again" });
     done += some.length;
@@ -179,7 +180,7 @@ export async function importItems(
   const store = editor.place.knowledgeStore();
   const total = { stored: 0, known: 0, forgotten: 0 };
   for (const [i, item] of items.entries()) {
-    total[store.restore(item)] += 1;
+    total[await store.restore(item)] += 1;
     told(i + 1);
   }
   return total;
@@ -199,20 +200,20 @@ export type UnerasedSession = Readonly<{ session: SessionId; why: string }>;
 /** Throws `usage` for an id that never existed. N-13 a person without permission is refused before anything is searched. */
 export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason, erase }: ForgetRequest): Promise<ForgetOutcome> {
   const store = editor.place.knowledgeStore();
-  const itemsOf = (ids: readonly KnowledgeId[]) => ids.flatMap((id) => store.get(id) ?? []);
-  const mayForget = async (items: readonly StoredItem[]): Promise<Principal> => {
-    const [first = "project", ...more] = new Set(items.map(({ scope }) => scope));
+  const find = (ids: readonly KnowledgeId[]) => Promise.all(ids.map(async (id) => ({ id, item: await store.get(id) })));
+  const mayForget = async (items: Awaited<ReturnType<typeof find>>): Promise<Principal> => {
+    const [first = "project", ...more] = new Set(items.flatMap(({ item }) => item?.scope ?? []));
     const by = await permitted(editor, first, "have something forgotten");
     for (const scope of more) await permitted(editor, scope, "have something forgotten");
     return by;
   };
-  const by = await mayForget(itemsOf(named));
+  const by = await mayForget(await find(named));
   const { ids, sessions } = erase ? await findForgetReach(editor.place.store.journal, store, named) : { ids: named, sessions: [] };
-  const found = ids.map((id) => ({ id, item: store.get(id) }));
-  const missing = found.find(({ id, item }) => item === null && !(erase && store.isForgotten(id)));
-  if (missing !== undefined)
-    throw new FaultError({ kind: "usage", detail: `nothing is known as \`${missing.id}\``, hint: "`orgate knowledge search` tells ids" });
-  await mayForget(itemsOf(ids)); // what goes with it may be of other scopes
+  const found = await find(ids);
+  for (const { id, item } of found)
+    if (item === null && !(erase && (await store.isForgotten(id))))
+      throw new FaultError({ kind: "usage", detail: `nothing is known as \`${id}\``, hint: "`orgate knowledge search` tells ids" });
+  await mayForget(found); // what goes with it may be of other scopes
   for (let at = 0; at < found.length; at += TOMBSTONES)
     await append(editor, {
       kind: "knowledge.forgotten",
@@ -221,7 +222,7 @@ export async function forgetItems(editor: KnowledgeEditor, { ids: named, reason,
       by,
       reason: reason.toWellFormed(),
     });
-  const { gone, clean } = store.forget(ids);
+  const { gone, clean } = await store.forget(ids);
   return { gone, ...(await eraseAll(editor, sessions, { by, reason: erasureReason(reason), clean })) };
 }
 

@@ -1,6 +1,7 @@
 /** A journal store that the program brings: journal and inbox are enough to run agents; the rest of a store is for servers and auditors. */
 import { FaultError, type Inbox, type Journal } from "@orgate/core";
 import { bindMethods } from "../../node/bind-methods.ts";
+import { openRequestKeys } from "../../store/idempotency-keys.ts";
 import type { Store, StoreInbox, StoreOpening } from "../../store/store.ts";
 
 export type OwnStore = Readonly<{ journal: Journal; inbox: Inbox & Partial<Pick<StoreInbox, "watchChanges" | "waiting">> }> &
@@ -18,7 +19,7 @@ export async function openOwnStore(open: OpenOwnStore, opening: StoreOpening, wi
   try {
     const own: unknown = await Promise.race([opened, late.promise]);
     if (!isStore(own)) throw wrong("it has no `journal` or no `inbox`");
-    return toStore(own);
+    return toStore(own, opening.directory);
   } catch (error) {
     opened.then((own) => (own.close === undefined ? own.journal.close() : own.close())).catch(() => {}); // it may come after the time limit: nobody else would close it
     throw error;
@@ -40,9 +41,10 @@ const isStore = (value: unknown): value is OwnStore => {
   return has(value.journal, "append") && has(value.journal, "read") && has(value.inbox, "put") && has(value.inbox, "pending");
 };
 
-function toStore(given: OwnStore): Store {
+function toStore(given: OwnStore, directory: string): Store {
   const own = bindMethods(given);
   const { alarms = memoryAlarms() } = own;
+  const requests = openRequestKeys(directory);
   const [journal, inbox] = [bindMethods(own.journal), bindMethods(own.inbox)];
   const watchChanges: StoreInbox["watchChanges"] = (changed) =>
     journal.watch((stream) => {
@@ -60,12 +62,20 @@ function toStore(given: OwnStore): Store {
     stored: cannot("show stored entries"),
     checkWritable: cannot("say whether it can be written"),
     erase: cannot("erase"),
+    processes: async () => [
+      { writer: journal.writer, place: "this machine", holds: null, heardMs: null, commits: null, appends: null, quietest: [] },
+    ],
+    requests,
+    stopped: new Promise<never>(() => {}), // its appends say so
     seal: async () => {}, // a store of one's own seals as it likes
-    close: () => journal.close(),
     ...own,
     alarms: bindMethods(alarms),
     journal: { ...journal, powerCut: own.journal.powerCut ?? "lose-last-moments" }, // who does not say has promised nothing
     inbox: { watchChanges, waiting: cannot("list sessions that intents wait for"), ...inbox },
+    async close() {
+      requests.close();
+      await (own.close === undefined ? journal.close() : own.close());
+    },
   };
 }
 

@@ -18,16 +18,18 @@ import {
 } from "@orgate/core";
 import { createTrust } from "@orgate/core/journal";
 import type { PowerCut, SealMode } from "@orgate/core/vocab";
-import { openKnowledge } from "../../knowledge/sqlite.ts";
+import type { ClusterConfig } from "../../config/cluster-schema.ts";
+import { openProjectKnowledge, reachOf } from "../../knowledge/open.ts";
 import { bindMethods } from "../../node/bind-methods.ts";
 import { createUptime, nodeClock } from "../../node/clock.ts";
 import { closeAll } from "../../node/close-all.ts";
 import { checkSignature, ed25519, nameKey, sha256 } from "../../node/crypto.ts";
 import { type IntentListener, listenForIntents } from "../../store/intent-socket.ts";
 import { openStore } from "../../store/journal.ts";
-import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys } from "../../store/keyring.ts";
+import { type OpenKeyring, openKeyring, openProjectKeys, type ProjectKeys, processKeys } from "../../store/keyring.ts";
+import { openClusterStore } from "../../store/open-cluster.ts";
 import { PROOF_PORTS } from "../../store/open-read-only.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store, StoreOpening, StorePlace } from "../../store/store.ts";
 import { createSweptFolds } from "../swept-folds.ts";
 import { watchOrders } from "./order-watch.ts";
 import { type BreakerTable, withBreakerTable } from "./own-ports.ts";
@@ -40,6 +42,8 @@ export type ProjectStoreOptions = Readonly<{
   powerCut: PowerCut;
   sealing?: SealMode;
   clock?: Clock;
+  /** The database of a cluster in place of files. */
+  cluster?: ClusterConfig | null | undefined;
   /** In place of SQLite. */
   store?: OpenOwnStore | undefined;
   knowledge?: KnowledgeStore | undefined;
@@ -70,15 +74,16 @@ export type OpenProjectStore = Readonly<{
 export async function openProjectStore(options: ProjectStoreOptions): Promise<OpenProjectStore> {
   const { directory, thread, powerCut, sealing = "interval" } = options;
   const clock = bindMethods(options.clock ?? nodeClock);
-  const keys = openProjectKeys(join(directory, "keys"), ed25519);
+  const cluster = options.store === undefined ? (options.cluster ?? null) : null;
+  const ownKeys = openProjectKeys(join(directory, "keys"), ed25519);
+  const keys = cluster === null ? ownKeys : processKeys(ownKeys, ed25519);
   const keyFor = (writer: Parameters<typeof keys.writer>[0]) => {
     const key = keys.writer(writer);
     return { key: key.id, sign: key.sign };
   };
   const trust = createTrust(keys.root().publicKey, PROOF_PORTS);
   const opening = { directory, blobKey: keys.blobKey, keyFor, trust };
-  const store =
-    options.store === undefined ? openStore({ ...opening, thread, powerCut, sealing }) : await openOwnStore(options.store, opening);
+  const store = await openStoreFor({ ...options, cluster }, opening, () => openStore({ ...opening, thread, powerCut, sealing }));
   try {
     const keyring = openKeyring({ journal: store.journal, keys, checks: { checkSignature, nameKey }, now: clock.now });
     await keyring.enrol(); // before anything else is appended: a seal by an unknown key proves nothing
@@ -86,7 +91,7 @@ export async function openProjectStore(options: ProjectStoreOptions): Promise<Op
       await keyring.refresh();
       return keyring.authenticate(intent);
     };
-    const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn(directory, options.knowledge);
+    const { knowledgeStore, closeKnowledge, knowledge } = knowledgeIn({ directory, cluster }, options.knowledge);
     const listen: OpenProjectStore["listen"] = (drives) =>
       listenForIntents(directory, store.slot.writer, { drives, authenticate, put: store.inbox.put });
     const folds = createSweptFolds(store.journal, clock.elapsed);
@@ -111,16 +116,26 @@ export async function openProjectStore(options: ProjectStoreOptions): Promise<Op
   }
 }
 
+async function openStoreFor(
+  { store, cluster, sealing = "interval" }: Pick<ProjectStoreOptions, "store" | "cluster" | "sealing">,
+  opening: StoreOpening,
+  openFiles: () => Store,
+): Promise<Store> {
+  if (store !== undefined) return openOwnStore(store, opening);
+  return cluster === null || cluster === undefined ? openFiles() : openClusterStore(cluster, opening, { sealing });
+}
+
 /** N-6 opened when something is looked up or kept, and not before: where that fails, it fails like any lookup, and no agent is refused for it. */
-function knowledgeIn(directory: string, own: KnowledgeStore | undefined) {
+function knowledgeIn(place: StorePlace, own: KnowledgeStore | undefined) {
   let known: KnowledgeStore | null = null;
   let isOver = false;
   const knowledgeStore = (): KnowledgeStore => {
     if (isOver) throw new Error("what is known is closed");
-    known ??= own ?? openKnowledge(directory);
+    known ??= own ?? openProjectKnowledge(place);
     return known;
   };
   const late: Parameters<typeof createKnowledge>[0] = {
+    reach: own?.reach ?? reachOf(place),
     search: (search, vector) => knowledgeStore().search(search, vector),
     put: (item) => knowledgeStore().put(item),
     embed: (vectors, model) => knowledgeStore().embed(vectors, model),

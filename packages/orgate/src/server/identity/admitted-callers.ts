@@ -73,6 +73,10 @@ export class AdmittedCallers {
     if (next !== Number.POSITIVE_INFINITY) this.#setAlarm(next);
   }
 
+  isInTrouble(): boolean {
+    return this.#trouble !== null;
+  }
+
   /** While `trouble` is not null, no access counts. */
   recheckWith(trouble: string | null): void {
     this.#trouble = trouble;

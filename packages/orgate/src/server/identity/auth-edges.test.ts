@@ -58,7 +58,7 @@ test("W-6 while it cannot be told whether access still counts, nothing is done",
   };
   const store = { ...place.store, journal: { ...place.store.journal, read }, inbox: { ...place.store.inbox, watchChanges } };
   const identity = await openIdentity({
-    place: { store, keyring: place.keyring },
+    place: { store, keyring: place.keyring, keys: place.keys },
     directory: join(stand.folder, ".orgate"),
     gate: ALLOW,
     now: () => millis(Date.now()),
@@ -73,5 +73,10 @@ test("W-6 while it cannot be told whether access still counts, nothing is done",
   changed();
   expect(await ended).toContain("it is unknown whether");
   expect(identity.mayDo(caller, act("run", "agent", { agent: "clerk" }))).toContain("it is unknown whether");
+  expect(await identity.authenticate(withKey(token))).toMatchObject({ status: 503, kind: "unavailable" });
+  isBroken = false; // it is back, and nobody has written anything
+  const again = await identity.authenticate(withKey(token));
+  if (isProblem(again)) throw new Error(again.detail);
+  expect(identity.mayDo(again, act("run", "agent", { agent: "clerk" }))).toBeNull();
   identity.close();
 });

@@ -33,7 +33,7 @@ import { type Operators, openOperators } from "./operators.ts";
 import { openSecretChecks, type SecretChecks, type SecretChecksOptions } from "./secret-checks.ts";
 
 export type IdentityOptions = Readonly<{
-  place: Pick<OpenProjectStore, "store" | "keyring">;
+  place: Pick<OpenProjectStore, "store" | "keyring" | "keys">;
   /** `.orgate` of the project. */
   directory: string;
   gate: Pick<Gate, "decideFor">;
@@ -80,6 +80,9 @@ export async function openIdentity(options: IdentityOptions): Promise<Identity> 
   return identity;
 }
 
+/** W-6 what is revoked elsewhere cannot be known while the journal cannot be read. */
+const UNKNOWN_ACCESS = "it is unknown whether this access is still valid";
+
 /** Public members are fields that can be passed on one by one. */
 class ServerIdentity implements Identity {
   readonly accesses: AccessStore;
@@ -88,9 +91,10 @@ class ServerIdentity implements Identity {
   readonly #operators: Operators;
   readonly #callers: AdmittedCallers;
   readonly #secretChecks: SecretChecks;
-  readonly #tickets: Tickets<Readonly<{ caller: Caller; access: AccessId | null; origin: string | null }>>;
+  readonly #tickets: Tickets;
   #unwatch: () => void = () => {};
   #refreshing: Promise<unknown> | null = null;
+  #recovering: Promise<void> | null = null;
 
   constructor(options: IdentityOptions) {
     const { place, directory, now } = options;
@@ -99,7 +103,7 @@ class ServerIdentity implements Identity {
     this.#operators = openOperators(directory, place.keyring);
     this.#callers = new AdmittedCallers({ accesses: this.#store, operators: this.#operators, now });
     this.#secretChecks = openSecretChecks(options.guesses);
-    this.#tickets = createTickets(now, secretPort.newSecret);
+    this.#tickets = createTickets({ key: place.keys.blobKey, used: place.store.requests, now });
     this.accesses = { ...this.#store, revoke: this.#revoke };
   }
 
@@ -137,10 +141,7 @@ class ServerIdentity implements Identity {
   readonly ticket: Identity["ticket"] = (caller, origin) => {
     const why = this.#callers.findEnd(caller);
     if (why !== null) return wireProblem("unauthenticated", why, HINT);
-    return (
-      this.#tickets.issue({ caller, access: this.#callers.accessOf(caller), origin }) ??
-      wireProblem("too-many", "too many tickets are waiting to be used", "try again in a minute")
-    );
+    return this.#tickets.issue({ person: caller.person.name, scope: caller.scope, access: this.#callers.accessOf(caller), origin });
   };
 
   readonly operator: Identity["operator"] = async (name) => this.#callers.admit(await this.#operators.open(name), UNLIMITED, null);
@@ -192,7 +193,7 @@ class ServerIdentity implements Identity {
 
   /** Reads what other processes gave, revoked or withdrew. */
   async #refresh(): Promise<void> {
-    let trouble: string | null = "it is unknown whether this access is still valid";
+    let trouble: string | null = UNKNOWN_ACCESS;
     try {
       await this.#store.refresh();
       await this.#options.place.keyring.refresh();
@@ -200,6 +201,16 @@ class ServerIdentity implements Identity {
     } finally {
       this.#callers.recheckWith(trouble);
     }
+  }
+
+  /** W-6 a journal that is back may have nothing to tell: whoever asks then finds out. */
+  #recover(): Promise<void> {
+    this.#recovering ??= this.#refresh()
+      .catch(() => {})
+      .finally(() => {
+        this.#recovering = null;
+      });
+    return this.#recovering;
   }
 
   /** One read for all that wait for one: however many show unknown tokens, the journal is read once at a time. */
@@ -232,6 +243,8 @@ class ServerIdentity implements Identity {
 
   async #enter(given: Given | Problem): Promise<Caller | Problem> {
     if ("status" in given) return given;
+    if (this.#callers.isInTrouble()) await this.#recover();
+    if (this.#callers.isInTrouble()) return wireProblem("unavailable", UNKNOWN_ACCESS, "the journal cannot be read: try again in a moment");
     const { access, person, agents, actions, until } = given;
     const opened = await this.#openOperator(person);
     return "status" in opened ? opened : this.#callers.admit(opened, { agents, actions, expiresAt: until }, access);
@@ -256,12 +269,15 @@ class ServerIdentity implements Identity {
   }
 
   async #byTicket(request: IncomingRequest, ticket: string | null): Promise<Caller | Problem> {
-    const found = ticket === null ? null : this.#tickets.redeem(ticket);
+    const found = ticket === null ? null : await this.#tickets.redeem(ticket);
     if (found === null)
       return wireProblem("unauthenticated", "this ticket is good no more", "a ticket opens one socket, within seconds: get another");
     const foreign = this.#findOtherSite(request, found);
     if (foreign !== null) return foreign;
-    const caller = this.#callers.admit(found.caller.person, found.caller.scope, found.access);
+    if (found.access !== null && !this.#store.all().has(found.access)) await this.#refreshOnce(); // another server may have given it
+    const opened = await this.#openOperator(found.person);
+    if ("status" in opened) return opened;
+    const caller = this.#callers.admit(opened, found.scope, found.access);
     const why = this.#callers.findEnd(caller);
     return why === null ? caller : wireProblem("unauthenticated", why, HINT);
   }

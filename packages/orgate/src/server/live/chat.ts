@@ -124,11 +124,9 @@ class ChatConnection implements Connection {
 
   /** A message under the id of an earlier, different one gets a last chunk of its own: that of the earlier turn is still to come. */
   #refuseOther(intent: IntentId, content: string): void {
-    try {
-      this.#ports.once.claim(intent, content);
-    } catch (error) {
+    this.#ports.once.claim(intent, content).catch((error: unknown) => {
       this.#reply(...chatDropped(toRequestId(`${intent}\n${content}`), problemIn(error).detail));
-    }
+    });
   }
 
   async #runTurn(intent: IntentId, request: string, text: string): Promise<void> {
@@ -159,7 +157,7 @@ class ChatConnection implements Connection {
     const caller = this.#caller;
     const reason = access.mayDo(caller, act("run", "agent", { agent }));
     if (reason !== null) throw new FaultError({ kind: "not-permitted", user: caller.principal.id, what: `talk to \`${agent}\``, reason });
-    once.claim(intent, text); // before anything is awaited: another message under the same id may follow at once
+    await once.claim(intent, text); // first of all: another message under the same id may follow at once
     const session = await open(agent, conversationName(caller, agent), caller);
     const before = (await journal.session(session))?.seq ?? 0;
     const { entry } = await sessionDriver.send({ session, wish: { kind: "follow-up", text }, as: caller.person, id: intent });

@@ -99,7 +99,7 @@ async function beginTurn(
   if (text === "") throw unusable("the message says nothing");
   const before = (await ports.journal.session(at.session))?.seq ?? 0;
   const wish = { kind: "follow-up", text, ...(files.length === 0 ? {} : { files }) } as const;
-  const id = ports.once.claim(at.intent, { text, files });
+  const id = await ports.once.claim(at.intent, { text, files });
   const { entry } = await ports.sessionDriver.send({ session: at.session, wish, as: caller.person, id });
   const from = entry === null ? before : entry.seq - 1;
   return { ...at, from, after: from, answers: NO_ANSWERS };

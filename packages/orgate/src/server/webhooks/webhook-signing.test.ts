@@ -79,7 +79,7 @@ describe("what does not count", () => {
   });
 });
 
-test("Z-13 while one secret takes the place of another, what either signs counts, of every provider, and is the same delivery; then the old one no more", () => {
+test("Z-12 while one secret takes the place of another, what either signs counts, of every provider, and is the same delivery; then the old one no more", () => {
   const rows = [
     [hook("github"), GITHUB],
     [hook("slack"), SLACK],

@@ -22,7 +22,7 @@ const HEX = /^[0-9a-fA-F]{64}$/;
 
 type SignedRequest = Readonly<{ headers: IncomingHttpHeaders; body: Buffer }>;
 
-/** Any of the secrets may have signed it: while one replaces another, both count (Z-13). */
+/** Any of the secrets may have signed it: while one replaces another, both count (Z-12). */
 export function checkSigned(hook: Signing, secrets: readonly string[], { headers, body }: SignedRequest, now: number): Signed {
   const shown = shownIn(hook, headers);
   if (shown === null) return NOT_SIGNED;

@@ -1,6 +1,6 @@
 /** Writes one sealed append inside the transaction of its batch: its row, the conditions of writing it, and the rows of the tables beside it. */
 import type { DatabaseSync } from "node:sqlite";
-import type { DeadLetterChanges, SessionSummary, StreamHead, TrustedValueChange, UnknownChanges } from "@orgate/core/journal";
+import type { DeadLetterChanges, SessionSummary, StreamHead, UnknownChanges } from "@orgate/core/journal";
 import {
   type Digest,
   type Epoch,
@@ -20,7 +20,7 @@ import type { DeadLetterWriter } from "./dead-letters.ts";
 import { type ApprovalRequestWriter, questionWriter } from "./lists/approval-requests.ts";
 import type { SessionWriter } from "./lists/sessions.ts";
 import type { ApprovalRequestRows } from "./proof/approval-proof.ts";
-import type { TrustedValueWriter } from "./trusted-values.ts";
+import type { PlacedChange, TrustedValueWriter } from "./trusted-values.ts";
 import { type UnknownWriter, unknownWriter } from "./unknowns.ts";
 
 /** A process in its slot, as a hold row names it. */
@@ -50,7 +50,7 @@ export type RowsBeside = Readonly<{
   halts: readonly Readonly<{ scope: string; on: boolean }>[];
   claims: Claims;
   counts: AppendCounts | null;
-  known: readonly TrustedValueChange[];
+  known: readonly PlacedChange[];
   /** Of a session of which something has changed that lists filter by or that is counted. */
   listed: SessionSummary | null;
   questions: ApprovalRequestRows;

@@ -71,7 +71,7 @@ test("J-4 whoever takes, releases or dies in between, an append is written exact
           } else if (does === "die") one.owner = { ...one.owner, incarnation: one.owner.incarnation + 1 };
           else if (believes !== null) {
             const appends = [appendBy(believes, written + 1), ...(does === "append in a group" ? [appendBy(believes, written + 2)] : [])];
-            const result = one.writer.commit({ appends, number: 1, seal: null, lists: [], flush: true, owner: one.owner });
+            const result = one.writer.commit({ appends, number: 1, seal: null, lists: [], flush: true, known: [], owner: one.owner });
             const may = held?.by === who && held.epoch === believes && one.owner.incarnation === incarnationAt(all, held.epoch, who);
             expect(result.kind, JSON.stringify({ who, does, believes, held })).toBe(may ? "done" : "refused");
             if (result.kind === "refused") expect(result.fault).toMatchObject({ kind: "hold-lost" });

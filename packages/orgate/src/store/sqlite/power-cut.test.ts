@@ -18,9 +18,9 @@ test("J-33 a transaction that may wait does not wait for the disk, and the next 
   const batch = { appends: [], number: 1, seal: null, lists: [], owner: { writer: writerId("w1"), incarnation: 1, pid: 1 } };
   const [normal, full] = [1, 2];
   expect(flushes(db)).toBe(full);
-  writer.commit({ ...batch, flush: false });
+  writer.commit({ ...batch, flush: false, known: [] });
   expect(flushes(db)).toBe(normal);
-  writer.commit({ ...batch, flush: true });
+  writer.commit({ ...batch, flush: true, known: [] });
   expect(flushes(db)).toBe(full);
   writer.close();
   rmSync(directory, { recursive: true, force: true });

@@ -137,13 +137,13 @@ export class ProvedEntries {
   }
 
   /** One entry by itself; null where there is none, or it cannot be read. */
-  eventAt(name: StreamId, place: Seq): JournalEvent | null {
+  entryAt(name: StreamId, place: Seq): Entry | null {
     const append = this.#rows.appendsFrom(name, place, 1)[0];
     if (append === undefined || append.first > place) return null;
     const read = this.#read(append)[place - append.first];
     if (read?.kind !== "entry") return null;
     this.#rows.safely(() => this.#seals.proveAppend(append));
-    return read.entry.event;
+    return read.entry;
   }
 
   *newestFirst(name: StreamId): Iterable<JournalEvent> {

@@ -41,6 +41,7 @@ import { openSealedSums, type SealedSums } from "./proof/sums.ts";
 import { type Chunk, ProvedEntries } from "./proved-entries.ts";
 import { type AppendRow, CHUNK, type HoldRow, JournalRows, type StreamRow } from "./rows.ts";
 import type { DatabasePaths } from "./schema.ts";
+import { dataVersion } from "./side-table.ts";
 import { tailReader } from "./tail.ts";
 import { rebuildTrustedValues, type TrustedValueReader, trustedValueProof, trustedValueReader } from "./trusted-values.ts";
 import { rebuildUnknowns, type UnknownReader, unknownReader } from "./unknowns.ts";
@@ -88,7 +89,12 @@ export type SqliteReader = Readonly<{
 }> &
   SessionReader;
 /** How what is read is proved: entries by their seals, rows of approval requests with the project's blob key. */
-export type Proving = Readonly<{ seals: (rows: JournalRows) => Seals; key: string | Uint8Array | null }>;
+export type Proving = Readonly<{
+  seals: (rows: JournalRows) => Seals;
+  key: string | Uint8Array | null;
+  /** Of a copy of some rows (`postgres/`): changes when rows were copied. Counters have no sums there. */
+  copied?: () => number;
+}>;
 const NOT_PROVING: Proving = { seals: () => UNPROVED, key: null };
 
 export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Proving = NOT_PROVING): SqliteReader {
@@ -109,13 +115,14 @@ export function openReader(db: DatabaseSync, places: DatabasePaths, proving: Pro
   const macs = proving.key === null ? null : questionMacs(proving.key);
   rebuildQuestions(db, macs, (session) => proved.waitingIn(session));
   const sealedSums = openSealedSums(db, seals.trust);
-  const proofs = { db, sealed: sealedSums, alarms: seals.alarms };
+  const proofs = { db, version: proving.copied ?? dataVersion(db), sealed: sealedSums, alarms: seals.alarms };
   const questionProof = macs === null ? null : openQuestionProof({ ...proofs, macs });
-  const countProof = proving.key === null ? null : openCountProof({ ...proofs, keys: countKeys(proving.key) });
+  const countProof =
+    proving.key === null || proving.copied !== undefined ? null : openCountProof({ ...proofs, keys: countKeys(proving.key) });
   const isTrusted = trustedValueProof({
-    ...{ records, alarms: seals.alarms },
+    alarms: seals.alarms,
     edits: (after) => proved.chunk(TRUSTED_VALUES, after, CHUNK),
-    event: (stream, place) => proved.eventAt(stream, place),
+    entry: (stream, place) => proved.entryAt(stream, place),
   });
   const sessionWith = externalReader(db, safely);
   const listed = sessionReader(db, { safely, snapshot, follow: (line) => follow(rows, line) });

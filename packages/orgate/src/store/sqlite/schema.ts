@@ -16,6 +16,11 @@ import { UNKNOWNS_SCHEMA } from "./unknowns.ts";
 
 export type Synchronous = "full" | "normal" | "off";
 
+/** `format.version` of a journal that nobody opens: it is being moved, or was moved away (`postgres/moving`). */
+export const MOVED = 0;
+export const WAS_MOVED =
+  "its journal is being moved, or was moved away: run the same `orgate migrate` again, or correct [cluster] in orgate.toml";
+
 /** Where everything of one journal lies. */
 export type DatabasePaths = Readonly<{ directory: string; database: string; writers: string; blobs: string }>;
 export const databasePaths = (directory: string): DatabasePaths => ({
@@ -60,10 +65,14 @@ CREATE TABLE blobs (address TEXT PRIMARY KEY, refs INTEGER NOT NULL, text TEXT) 
 INSERT INTO format VALUES (${FORMAT});
 `;
 
-export type OpenOptions = Readonly<{ create: boolean; synchronous: Synchronous; maxPages: number | null }>;
+/** The tables of a journal, in a database that has none. */
+export const createTables = (db: DatabaseSync): void => db.exec(SCHEMA);
+
+/** `isMoving`: a journal that was closed for a move is opened all the same. */
+export type OpenOptions = Readonly<{ create: boolean; synchronous: Synchronous; maxPages: number | null; isMoving?: boolean }>;
 
 /** Opens a connection; makes the database when it is new and `create` says so. Throws `journal-unreadable`, naming the file. */
-export function openDatabase(places: DatabasePaths, { create, synchronous, maxPages }: OpenOptions): DatabaseSync {
+export function openDatabase(places: DatabasePaths, { create, synchronous, maxPages, isMoving = false }: OpenOptions): DatabaseSync {
   const file = places.database;
   if (!existsSync(file)) {
     if (!create) throw unreadable(file, "there is no such file");
@@ -75,7 +84,7 @@ export function openDatabase(places: DatabasePaths, { create, synchronous, maxPa
       // Turning a new file to WAL is the one step for which SQLite does not wait by itself.
       patiently(() => db.exec("PRAGMA journal_mode = WAL"));
       db.exec(`PRAGMA synchronous = ${synchronous}`);
-      prepareSchema(db, places);
+      prepareSchema(db, places, isMoving);
       if (maxPages !== null) db.exec(`PRAGMA max_page_count = ${maxPages}`);
     });
     return db;
@@ -85,7 +94,7 @@ export function openDatabase(places: DatabasePaths, { create, synchronous, maxPa
   }
 }
 
-function prepareSchema(db: DatabaseSync, places: DatabasePaths): void {
+function prepareSchema(db: DatabaseSync, places: DatabasePaths, isMoving: boolean): void {
   if (tablesOf(db) === 0) {
     db.exec("BEGIN IMMEDIATE");
     try {
@@ -103,6 +112,8 @@ function prepareSchema(db: DatabaseSync, places: DatabasePaths): void {
   const isJournal = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'format'").get() !== undefined;
   if (!isJournal) throw unreadable(places.database, "it is a database, but not a journal");
   const version = db.prepare("SELECT version FROM format").get()?.version;
+  if (version === MOVED && isMoving) return;
+  if (version === MOVED) throw unreadable(places.database, WAS_MOVED);
   if (version !== FORMAT)
     throw unreadable(
       places.database,

@@ -6,6 +6,15 @@ import type { JournalEvent, StreamId, TimedEvent } from "@orgate/core/vocab";
 export const hasTable = (db: DatabaseSync, name: string): boolean =>
   db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
 
+export const hasColumn = (db: DatabaseSync, table: string, name: string): boolean =>
+  db.prepare("SELECT 1 FROM pragma_table_info(?) WHERE name = ?").get(table, name) !== undefined;
+
+/** A number that changes with whatever anybody else writes. */
+export function dataVersion(db: DatabaseSync): () => number {
+  const version = db.prepare("PRAGMA data_version");
+  return () => Number(version.get()?.data_version);
+}
+
 /** Makes what is missing, once, however many processes open the file at the same time. */
 export function makeOnce(db: DatabaseSync, isMade: () => boolean, make: () => void): void {
   if (isMade()) return;

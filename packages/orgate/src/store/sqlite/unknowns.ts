@@ -96,7 +96,7 @@ export function rebuildUnknowns(db: DatabaseSync, records: () => Records): void 
   );
 }
 
-const toUnknown = (row: Record<string, SQLOutputValue>): OpenUnknown => ({
+export const toUnknown = (row: Record<string, SQLOutputValue>): OpenUnknown => ({
   session: sessionId(String(row.session)),
   call: callId(String(row.call)),
   tool: String(row.tool),

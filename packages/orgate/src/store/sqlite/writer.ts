@@ -45,6 +45,8 @@ export type Batch = Readonly<{
   /** False: it need not reach the disk before the next one that does. */
   flush: boolean;
   owner: Owner;
+  /** For each append, how far its process knew what others had changed. A file is read as it is, so nothing is asked of it there. */
+  known: readonly number[];
 }>;
 /** `refused`: nothing was written; the append at `index` cannot be, and why. */
 export type BatchResult = Readonly<{ kind: "done" } | { kind: "refused"; index: number; fault: Fault }>;
@@ -211,7 +213,7 @@ class JournalWriter implements SqliteWriter {
       const [append] = rows.appendsFrom(stream, from, 1);
       if (append === undefined || append.first > last) break;
       const gone = rows.entriesOf(append).filter((e) => e.seq >= first && e.seq <= last && e.payload !== null);
-      for (const { payload } of gone) if (payload?.includes('"$blob"')) blobs.push(...blobsIn(JSON.parse(payload)));
+      for (const { payload } of gone) blobs.push(...listBlobs(payload ?? ""));
       if (gone.length > 0) this.#sql.setBody.run(eraseFromBody(append, { first, last }, sha256), append.id);
       entries += gone.length;
       from = seq(append.first + append.count);
@@ -312,9 +314,6 @@ function scrub(db: DatabaseSync, waitMs: number): boolean {
   }
 }
 
-/** Addresses in a stored payload, once per reference. A key of the event's own is never `$blob` (codec.ts). */
-function blobsIn(value: unknown): string[] {
-  if (typeof value !== "object" || value === null) return [];
-  if ("$blob" in value) return [(value.$blob as { address: string }).address];
-  return Object.values(value).flatMap(blobsIn);
-}
+/** Addresses in a stored payload, once per reference: its JSON is in one form, and a key of the event's own is never `$blob` (codec.ts). */
+export const listBlobs = (payload: string): readonly string[] =>
+  [...payload.matchAll(/"\$blob":\{"address":"([^"]+)"/g)].flatMap(([, address]) => address ?? []);

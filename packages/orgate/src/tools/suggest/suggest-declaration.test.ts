@@ -49,6 +49,17 @@ describe("what a tool should declare", () => {
     });
   });
 
+  test("a tool that finds out who somebody is may say whom the session serves; one that reads an account may not", () => {
+    const records = (name: string, properties: JsonObject) => suggestDeclaration(tool(name, "", properties)).declaration.records;
+    const subject = { type: "customer", key: "id", fields: {}, establishes: "subject" };
+    expect(records("identify_customer", { email: text, code: text })).toEqual([subject]);
+    expect(records("find_customer", { email: text })).toEqual([subject]);
+    expect(records("get_customer", { customer_id: text })).toEqual([{ type: "customer", key: { arg: "customer_id" }, fields: {} }]);
+    expect(suggestDeclaration(tool("find_customer", "", {})).remarks.find(({ field }) => field === "records")).toMatchObject({
+      sure: "guess",
+    });
+  });
+
   test("where no word says what a tool does it is taken for the worst, as a guess", () => {
     const { declaration, remarks } = suggestDeclaration(tool("frobnicate", "", {}));
     expect(declaration.effects).toEqual(["execute"]);

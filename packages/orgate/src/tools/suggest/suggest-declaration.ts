@@ -6,7 +6,13 @@ import type { Effect, JsonObject, TargetKind, Tool } from "@orgate/core";
 import { listSchemaArguments, type SchemaArgument, toSingular, toWords } from "./schema-arguments.ts";
 
 export type SuggestedTarget = Readonly<{ kind: TargetKind; of?: string; per?: string }>;
-export type SuggestedRecord = Readonly<{ type: string; key: string | Readonly<{ arg: string }>; each?: string; fields: JsonObject }>;
+export type SuggestedRecord = Readonly<{
+  type: string;
+  key: string | Readonly<{ arg: string }>;
+  each?: string;
+  fields: JsonObject;
+  establishes?: "subject";
+}>;
 export type Declaration = Readonly<{
   effects: readonly Effect[];
   targets: Readonly<Record<string, SuggestedTarget>>;
@@ -36,7 +42,9 @@ export function suggestDeclaration(tool: SuggestTool): Suggestion {
 // ── effects ──
 
 const VERBS: Readonly<Record<"read" | "write" | "network" | "spend" | "execute", ReadonlySet<string>>> = {
-  read: words("get list find search read look show view check track count describe query lookup summarise summarize compare"),
+  read: words(
+    "authenticate identify verify get list find search read look show view check track count describe query lookup summarise summarize compare",
+  ),
   write: words(
     "create update set change delete remove cancel add write save move archive rename edit apply put insert replace append assign close open freeze unfreeze enable disable exchange return escalate mark label upload book reserve share invite schedule",
   ),
@@ -188,7 +196,7 @@ function suggestRecords({ name }: SuggestTool, draft: Draft): void {
   if (!draft.effects.includes("read") || draft.effects.some((effect) => effect === "write" || effect === "spend")) return;
   const [verb = "", ...rest] = toWords(name);
   const what = rest.at(-1);
-  if (what === undefined || rest.includes("by")) return;
+  if (suggestSubject(toWords(name), draft) || what === undefined || rest.includes("by")) return;
   const type = toSingular(what);
   const arg = Object.entries(draft.targets).find(([, target]) => target.of === type)?.[0];
   const isList = verb === "list" || verb === "search" || type !== what;
@@ -196,6 +204,21 @@ function suggestRecords({ name }: SuggestTool, draft: Draft): void {
   draft.records = [isList ? { type, key: "id", each: `${what}[]`, fields: {} } : { type, key: { arg: arg ?? "id" }, fields: {} }];
   const because = `it reads \`${what}\`; name the fields that rules depend on (status, owner, amounts)${isList ? ", and where in the output they stand" : ""}. Only a trusted output makes records`;
   draft.remarks.push({ field: "records", about: type, sure: "guess", because });
+}
+
+const SERVED = words("customer client member patient subscriber passenger guest account");
+
+/** A tool that says who somebody is: whom the session serves from then on. What merely reads an account says whose it is, not that they are here. */
+function suggestSubject(name: readonly string[], draft: Draft): boolean {
+  const [verb = "", ...rest] = name;
+  const proves = ["authenticate", "identify", "verify"].includes(verb);
+  const served = rest.map(toSingular).find((word) => SERVED.has(word));
+  if (!proves && (verb !== "find" || served === undefined)) return false;
+  const type = served ?? "customer";
+  draft.records = [{ type, key: "id", fields: {}, establishes: "subject" }];
+  const because = `it finds out who somebody is; keep \`establishes\` only if whoever this returns is who the session may serve (\`context.subject\`), and name the fields that rules depend on. Only a trusted output makes records`;
+  draft.remarks.push({ field: "records", about: type, sure: proves ? "likely" : "guess", because });
+  return true;
 }
 
 function words(text: string): ReadonlySet<string> {

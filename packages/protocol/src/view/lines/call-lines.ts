@@ -12,7 +12,7 @@ type CallKind =
   | `budget.${"reserved" | "settled"}`
   | `child.${"opened" | "ended"}`
   | `labels.${"added" | "removed"}`
-  | "known.learned"
+  | `known.${"learned" | "recorded"}`
   | "names.told"
   | "text.cleaned"
   | "note";
@@ -60,12 +60,32 @@ export const CALL_LINES: LineTable<CallKind> = {
   "known.learned": (e) => [
     line("·", "dim", `known from here on, in ${escapeHidden(e.set)}: ${e.values.map((v) => escapeHidden(v)).join(", ")}`),
   ],
+  "known.recorded": (e, memory) => [
+    ...(e.records.length === 0
+      ? []
+      : [line("·", "dim", `${memory.nameOf(e.call)} made ${countNoun(e.records.length, `record of ${escapeHidden(e.type)}`)}`)]),
+    ...(e.establishes !== null && e.records.length > 0
+      ? [live("!", "accent", `the session serves ${escapeHidden(e.records[0]?.key ?? "")} from here on, says ${memory.nameOf(e.call)}`)]
+      : []),
+    ...e.skipped
+      .slice(0, MOST_SKIPPED)
+      .map((one) =>
+        line(
+          "·",
+          "warn",
+          `no record of ${escapeHidden(e.type)}${one.key === null ? "" : ` ${escapeHidden(one.key)}`}: \`${escapeHidden(one.field)}\` is ${one.why}`,
+        ),
+      ),
+  ],
   "names.told": (e, memory) => [line("·", "dim", `${memory.nameOf(e.call)} named ${countNoun(e.names.length, escapeHidden(e.of))}`)],
   "text.cleaned": (e, memory) => [line("·", "dim", `what the model sees of ${memory.nameOf(e.call)} is without ${cleanedText(e)}`)],
   note: (e) => [
     line("·", "dim", `note of ${escapeHidden(e.from)}, ${escapeHidden(e.name)}: ${shorten(escapeHidden(toCanonicalJson(e.value)), 120)}`),
   ],
 };
+
+/** A list that was declared wrongly fails item by item: a few say it all. */
+const MOST_SKIPPED = 5;
 
 function startedLine(name: string, { start, repeat }: EventOf<"act.started">): Line {
   const again = start > 1 ? ` again (start ${start}, same key)` : "";

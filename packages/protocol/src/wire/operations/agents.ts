@@ -19,6 +19,8 @@ export const agentOperations = defineOperations(agentWords, {
       /** The caller's own name of the session; one is opened under it when there is none. */
       id: z.string().min(1).max(128).exactOptional(),
       labels: z.array(s.name).max(50).exactOptional(),
+      /** Whom a new session serves: `context.subject` for policies. */
+      subject: s.subject.exactOptional(),
       limits: s.jsonObject.exactOptional(),
       /** The result is waited for so long at the most; it is answered with what there is then. */
       waitMs: z.int().min(0).max(600_000).default(120_000),

@@ -21,6 +21,8 @@ export const sessionOperations = defineOperations(sessionWords, {
       agent: s.name,
       id: z.string().min(1).max(128).exactOptional(),
       labels: z.array(s.name).max(50).exactOptional(),
+      /** Whom it serves: `context.subject` for policies. */
+      subject: s.subject.exactOptional(),
     }),
     answers: as(s.sessionSummary),
   },

@@ -25,6 +25,11 @@ export const serverWords = tagged("server", {
     onlyConnected: "a ticket opens a socket of the server that issued it",
     summary: "Create a ticket for one WebSocket connection (`?token=`): valid once, for seconds.",
   }),
+  processes: get({
+    path: "/processes",
+    act: { kind: "list", on: "listing" },
+    summary: "List the processes that share the project's store: when each was heard of, what it holds, how it commits.",
+  }),
   metrics: get({
     path: "/metrics",
     act: { kind: "list", on: "listing" },

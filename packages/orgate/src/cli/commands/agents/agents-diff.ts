@@ -61,7 +61,7 @@ async function sideOf(config: Config, given: Given): Promise<DiffSide> {
 }
 
 export async function readProjectPast(config: Config): ReturnType<typeof readPastRequests> {
-  if (!hasRun(config.journal.directory)) return [];
+  if (!hasRun(config.journal)) return [];
   const look = await openReadOnlyStore(config.journal);
   try {
     return await readPastRequests(look.journal);

@@ -263,7 +263,7 @@ test("Y-13 FILE is relative to the working folder, for agents and for tools, fro
   }
 }, 60_000); // many commands, one after the other
 
-test("Z-13 Y-2 a webhook may name several secrets, and none that another webhook has; what is wrong is not missing too", async () => {
+test("Z-12 Y-2 a webhook may name several secrets, and none that another webhook has; what is wrong is not missing too", async () => {
   const desk = bank();
   const hooks = (...secrets: string[]) =>
     desk.write(

@@ -54,7 +54,7 @@ type Listed = { name: string; state: string; place: string | null; detail: strin
 const states = async (desk: Desk) =>
   Object.fromEntries(((await desk.json("skills", "list")) as Listed[]).map(({ name, state, detail }) => [name, [state, detail]]));
 
-test("K-4 a skill is used only as it was trusted; until then the run is refused with what to do", async () => {
+test("K-3 a skill is used only as it was trusted; until then the run is refused with what to do", async () => {
   const desk = shop();
   expect(await states(desk)).toEqual({ refunds: ["untrusted", "it is not trusted"] });
   const refused = await desk.orgate("run", "clerk", "--input", "hello");
@@ -71,7 +71,7 @@ test("K-4 a skill is used only as it was trusted; until then the run is refused 
   expect(await run(desk, "read limits.md")).toMatchObject({ output: "I read: Fifty at most." });
 }, 60_000); // many processes, one after the other
 
-test("K-4 a skill that was edited or is gone is not used, until it is again what was trusted", async () => {
+test("K-3 a skill that was edited or is gone is not used, until it is again what was trusted", async () => {
   const desk = shop();
   await desk.json("trust", "add", "skills/refunds");
   desk.write("skills/refunds/limits.md", "Five thousand at most.");
@@ -157,7 +157,7 @@ say = "It said: {{result}}"
   ]);
 }, 60_000); // many processes, one after the other
 
-test("K-4 `skills list` and `skills show` say why one cannot be used, and show hidden characters escaped", async () => {
+test("K-3 `skills list` and `skills show` say why one cannot be used, and show hidden characters escaped", async () => {
   const desk = shop();
   desk.write("skills/mail/SKILL.md", "---\nname: mail\ndescription: Use when: asked\n---\nx\n");
   desk.write("skills/README.md", "not a skill");
@@ -190,7 +190,7 @@ test("K-4 `skills list` and `skills show` say why one cannot be used, and show h
   expectRefusal(await desk.orgate("trust", "add", "skills/out"), 2, "`skills/out` cannot be trusted: `SKILL.md` leads out of it");
 });
 
-test("K-4 a person's own skills are looked at only where the project says so, and need trust there", async () => {
+test("K-3 a person's own skills are looked at only where the project says so, and need trust there", async () => {
   const desk = newDesk();
   desk.write("../person/.agents/skills/refunds/SKILL.md", SKILL);
   const env = { HOME: join(desk.root, "../person") };
@@ -202,7 +202,7 @@ test("K-4 a person's own skills are looked at only where the project says so, an
   expect(await list()).toMatchObject([{ state: "usable" }]);
 });
 
-test("K-4 a session that is taken up with another text of a skill says so", async () => {
+test("K-3 a session that is taken up with another text of a skill says so", async () => {
   const desk = shop();
   await desk.json("trust", "add", "skills/refunds");
   const { session } = await run(desk);

@@ -59,7 +59,7 @@ test("A-5 AGENTS.md is used once it is trusted, as it was trusted: another text 
   expect((await desk.orgate("journal", "verify")).code).toBe(0);
 }, 60_000);
 
-test("K-4 AGENTS.md is read from the working folder up to the project's, the nearest last, each trusted by itself", async () => {
+test("K-3 AGENTS.md is read from the working folder up to the project's, the nearest last, each trusted by itself", async () => {
   const desk = newDesk();
   desk.write("AGENTS.md", "Use tabs.");
   desk.write("web/app/AGENTS.md", "Use blanks.");
@@ -88,7 +88,7 @@ test("K-4 AGENTS.md is read from the working folder up to the project's, the nea
   expectRefusal(await desk.orgate("trust", "add", "../AGENTS.md"), 2, "there is nothing called `../AGENTS.md` to trust");
 }, 60_000); // many processes, one after the other
 
-test("K-4 an agent that does not ask for it gets no AGENTS.md, trusted or not", async () => {
+test("K-3 an agent that does not ask for it gets no AGENTS.md, trusted or not", async () => {
   const desk = newDesk();
   desk.write("AGENTS.md", "Use tabs.");
   expect(await agentOf(desk)).toMatchObject({ warnings: [], text: "Do as you are told." });
@@ -96,7 +96,7 @@ test("K-4 an agent that does not ask for it gets no AGENTS.md, trusted or not", 
   expect(await agentOf(desk)).toMatchObject({ warnings: [], text: "Do as you are told." });
 });
 
-test("K-4 an AGENTS.md that is too large, or a link out of the project, is not used, and that is said", async () => {
+test("K-3 an AGENTS.md that is too large, or a link out of the project, is not used, and that is said", async () => {
   const desk = newDesk();
   asking(desk);
   desk.write("AGENTS.md", "x".repeat(65_537));

@@ -9,6 +9,7 @@ import {
   type Answer,
   coverageText,
   type IntentId,
+  isForRequester,
   isRefusal,
   type JsonObject,
   principalName,
@@ -89,7 +90,13 @@ function answer(
     const { gate } = await loadCommandProject(config, given.env);
     const kind = toAnswerAct(chosen);
     const by = kind === "withdraw" ? person.name : requester.id; // whether they asked for it is the holder's to say
-    assertMayAct(gate, person, { kind, approval, agent, tool, requester: by }, kind === "approve" ? "answer it" : `${kind} it`);
+    const forRequester = isForRequester(view.asks);
+    assertMayAct(
+      gate,
+      person,
+      { kind, approval, agent, tool, requester: by, forRequester },
+      kind === "approve" ? "answer it" : `${kind} it`,
+    );
     const before = await findSameAnswer(look, view, person, chosen);
     const announce = (): void => {
       if (given.json) return;

@@ -1,6 +1,7 @@
 /** `orgate simulate`: how a set of policies does in domains of tools, tasks and attacks. */
-import { existsSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
 import { FaultError } from "@orgate/core";
 import { errorMessage } from "@orgate/core/vocab";
 import { type Cell, EXIT, type Given, type RunCommand, type Screen, table, visible } from "@orgate/shell/terminal";
@@ -21,14 +22,18 @@ export const simulatePolicies: RunCommand = async (given, screen) => {
   const domains = chosenDomains(given.texts("domain"), given.cwd);
   const set = findSet(given);
   const wanted = given.texts("case");
+  const folder = withFiles(set.folder, given.texts("with"), given.cwd);
   const played = await simulate({
     domains,
-    policies: set.folder,
+    policies: folder.path,
     groups: set.groups,
     agent: given.text("agent") ?? "assistant",
     chosen: (_, one) => wanted.length === 0 || wanted.some((part) => one.id.includes(part)),
     onPlayed: ({ domain, id }, { number, of }) => screen.progress(`${number} of ${of}: ${domain} ${id}`),
-  }).finally(() => screen.progress(""));
+  }).finally(() => {
+    screen.progress("");
+    folder.remove();
+  });
   if (played.length === 0)
     throw new FaultError({
       kind: "usage",
@@ -62,6 +67,24 @@ function findSet(given: Given): PolicySet {
     detail: `there is no starter set \`${name}\`, and no such folder`,
     hint: `the starter sets are ${listStarterSets().join(", ")}`,
   });
+}
+
+/** The set and the files beside it lie together in a folder of their own: a set is loaded from one. */
+function withFiles(folder: string, files: readonly string[], cwd: string): Readonly<{ path: string; remove(): void }> {
+  if (files.length === 0) return { path: folder, remove: () => {} };
+  const path = mkdtempSync(join(tmpdir(), "orgate-simulation-set-"));
+  const remove = (): void => rmSync(path, { recursive: true, force: true });
+  try {
+    cpSync(folder, path, { recursive: true });
+    for (const file of files) writeFileSync(join(path, basename(file)), readTextFile(resolve(cwd, file), MAX_BYTES), { flag: "wx" });
+    return { path, remove };
+  } catch (error) {
+    remove();
+    throw fileFault(
+      { file: files.join(", "), detail: errorMessage(error), hint: "name policy files that the set does not have yet" },
+      error,
+    );
+  }
 }
 
 function chosenDomains(names: readonly string[], cwd: string): readonly Domain[] {

@@ -8,6 +8,7 @@ import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } f
 import { errorMessage, type PowerCut } from "@orgate/core/vocab";
 import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
+import { describeSource } from "../../../config/cluster-schema.ts";
 import type { Config } from "../../../config/config.ts";
 import { type ModelSettings, readModelSettings } from "../../../models/env.ts";
 import { createModelLookup, withModel } from "../../../models/named-model.ts";
@@ -250,15 +251,19 @@ const AFTER_POWER_CUT: Readonly<Record<PowerCut, string>> = {
 };
 
 async function journalIn({ journal }: Config): Promise<Found> {
-  const { directory, powerCut } = journal;
-  if (!hasRun(directory)) return { ok: true, detail: "none yet: it begins with the first run" };
+  const { directory, powerCut, cluster } = journal;
+  if (!hasRun(journal)) return { ok: true, detail: "none yet: it begins with the first run" };
   try {
     const look = await openReadOnlyStore(journal);
     const [alarm] = await look.alarms.standing();
     await look.close();
     if (alarm !== undefined)
       return { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail })) };
-    return { ok: true, detail: `in ${directory}; ${AFTER_POWER_CUT[powerCut]}; \`orgate journal verify\` proves it` };
+    const where =
+      cluster === null
+        ? `in ${directory}; ${AFTER_POWER_CUT[powerCut]}`
+        : `schema ${cluster.schema} of ${describeSource(cluster.database)}`;
+    return { ok: true, detail: `${where}; \`orgate journal verify\` proves it` };
   } catch (error) {
     return { ok: false, detail: why(error) };
   }

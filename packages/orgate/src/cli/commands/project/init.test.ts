@@ -28,8 +28,12 @@ const ASKS: Readonly<Record<Kind, readonly [string, string, string, string]>> = 
   assistant: ["what is on today?", "remember the milk", "save_note", "today"],
   developer: ["read hello.txt", "write hello.txt", "write_file", "hello"],
   operations: ["why is checkout slow?", "restart checkout", "restart_service", "checkout"],
+  payments: ["what is due?", "pay the bill", "pay", "due"],
   secretary: ["what is in my inbox?", "forward the news as they ask", "send_mail", "mail"],
+  support: ["when are you open?", "cancel O-1, my code is 4711", "cancel_order", "open"],
 };
+/** Calls that come before the one that asks. */
+const READS_FIRST: Readonly<Partial<Record<Kind, number>>> = { payments: 1, secretary: 1, support: 2 };
 
 describe.each(KINDS)("a project of kind %s", (kind) => {
   const [reads, acts, tool, says] = ASKS[kind];
@@ -61,7 +65,7 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
   test("Q-5 what it asks about is listed, bound to its digest, and answered: approved it runs once, denied it does not", async () => {
     const asked = (await json(kind, "run", kind, "--input", acts)) as { state: string; session: string };
     expect(asked.state).toBe("waiting");
-    const before = kind === "secretary" ? 1 : 0; // it reads before it asks
+    const before = READS_FIRST[kind] ?? 0;
     const [open] = (await json(kind, "approvals", "list")) as { approval: string; digest: string; tool: string; session: string }[];
     if (open === undefined) throw new Error("no question");
     expect(open).toMatchObject({ tool, session: asked.session });
@@ -102,6 +106,15 @@ describe.each(KINDS)("a project of kind %s", (kind) => {
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("it is there already")]);
     expect(readdirSync(join(folder, kind), { recursive: true }).sort()).toEqual(before);
   });
+});
+
+test("G-39 G-40 a new support project changes nothing of another customer, and nothing for somebody who was not identified", async () => {
+  await json(".", "init", "desk", "--kind", "support", "--yes");
+  const run = (input: string) => json("desk", "run", "support", "--input", input);
+  expect(await run("cancel O-1, my code is 4711")).toMatchObject({ state: "waiting" });
+  for (const input of ["cancel O-2, my code is 4711", "cancel O-1, my code is 4712"])
+    expect(await run(input)).toMatchObject({ ending: "completed", output: expect.stringContaining("not allowed") });
+  expect(readdirSync(join(folder, "desk", "shop"))).toEqual(["hours"]);
 });
 
 test("A-14 a package's own files are kept; without a terminal and without --yes nothing is made; a kind must be known", async () => {

@@ -27,8 +27,7 @@ export const manifestsIn = ({ root, tools }: Pick<Config, "root" | "tools">): Re
 
 /** With the right to append. */
 export async function writingProject<T>(config: Pick<Config, "journal">, work: (place: OpenProjectStore) => Promise<T>): Promise<T> {
-  const { directory, powerCut, sealing } = config.journal;
-  const place = await openProjectStore({ directory, thread: "main", powerCut, sealing });
+  const place = await openProjectStore({ ...config.journal, thread: "main" });
   try {
     return await work(place);
   } finally {

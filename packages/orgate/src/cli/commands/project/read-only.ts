@@ -8,6 +8,7 @@ import type { Config } from "../../../config/config.ts";
 import { openProject } from "../../../config/project-toml.ts";
 import { hasJournal } from "../../../store/journal.ts";
 import { openReadOnlyStore, type ReadOnlyStore } from "../../../store/open-read-only.ts";
+import type { StorePlace } from "../../../store/store.ts";
 
 export const openGivenProject = (given: Given): Config => openProject(given.project, given.cwd);
 
@@ -31,12 +32,12 @@ export const withReadOnlyStoreIfAny = <T>(
   work: (look: ReadOnlyStore, config: Config) => Promise<T>,
   none: () => T,
 ): Promise<T> | T => {
-  const { directory } = openGivenProject(given).journal;
-  return hasRun(directory) ? withReadOnlyStore(given, work) : none();
+  return hasRun(openGivenProject(given).journal) ? withReadOnlyStore(given, work) : none();
 };
 
-/** Whether this project ever signed anything: then its journal is there, or it is missing. */
-export const hasRun = (directory: string): boolean => hasJournal(directory) || existsSync(join(directory, "keys"));
+/** Whether this project ever signed anything: then its journal is there, or it is missing. A database is asked when it is opened. */
+export const hasRun = ({ directory, cluster = null }: StorePlace): boolean =>
+  cluster !== null || hasJournal(directory) || existsSync(join(directory, "keys"));
 
 /** Beside the result: on stderr, as JSON where JSON was asked for. */
 export function tell(given: Given, screen: Screen, text: string): void {

@@ -21,8 +21,7 @@ import { identityHandlers, sitePages } from "../../../server/http/site.ts";
 import { type Identity, openIdentity } from "../../../server/identity/auth.ts";
 import type { Access } from "../../../server/identity/authentication.ts";
 import { openSockets } from "../../../server/live/sockets.ts";
-import { type Coordinator, type Declares, openCoordinator } from "../../../server/start.ts";
-import { openRequestKeys } from "../../../store/idempotency-keys.ts";
+import { type Coordinator, type CoordinatorOptions, type Declares, openCoordinator } from "../../../server/start.ts";
 import type { Person } from "../../../store/keyring.ts";
 import { makeNotify, tellReload, tellWarnings } from "../sessions/run.ts";
 import { certifyIfNeeded } from "./project.ts";
@@ -41,6 +40,7 @@ export type ServingOptions = Readonly<{
   declared: ServedDeclarations | null;
   host: string;
   port: number;
+  role?: CoordinatorOptions["role"];
   log: Log;
   /** Who else is let in; the project's identities unless given. */
   access?(identity: Identity, person: Person): Promise<Access>;
@@ -57,7 +57,7 @@ export type Served = Readonly<{
 }>;
 
 export async function openServing(given: Given, screen: Screen, options: ServingOptions): Promise<Served> {
-  const { loaded, person, declared, host, port, log, access } = options;
+  const { loaded, person, declared, host, port, log, access, role = "server" } = options;
   const { config, project, agents, gate } = loaded;
   await loadRunners();
   const declares = declared === null ? null : await openDeclared(given, { config, person, log }, declared);
@@ -79,7 +79,7 @@ export async function openServing(given: Given, screen: Screen, options: Serving
       ...chatKeys,
     });
     const door = access === undefined ? identity : await access(identity, person);
-    at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, origins, declares });
+    at = await coordinatorOf({ loaded, runtime, identity, door, log, host, port, role, origins, declares });
     if (config.server.chatKeysInUrl) log("warn", "chat-keys.in-url", { path: "/ws/chat", setting: "server.chat_keys_in_url" });
     tellWarnings(given, screen, gate);
     const untold = gate.onTakenUp(tellReload(given, screen));
@@ -129,6 +129,7 @@ export async function openProjectRuntime(
     thread: "worker",
     powerCut: config.journal.powerCut,
     sealing: config.journal.sealing,
+    cluster: config.journal.cluster,
     env: given.env,
     folder: config.root,
     project: config.name,
@@ -139,18 +140,25 @@ export async function openProjectRuntime(
 }
 
 type Around = Pick<ServingOptions, "loaded" | "log" | "host" | "port"> &
-  Readonly<{ runtime: Runtime; identity: Identity; door: Access; origins(): readonly string[]; declares: Declares | null }>;
+  Readonly<{
+    role: NonNullable<CoordinatorOptions["role"]>;
+    runtime: Runtime;
+    identity: Identity;
+    door: Access;
+    origins(): readonly string[];
+    declares: Declares | null;
+  }>;
 
 function coordinatorOf(around: Around): Promise<Coordinator> {
-  const { runtime, identity, door, log, host, port, origins, declares } = around;
+  const { runtime, identity, door, log, host, port, role, origins, declares } = around;
   const { config, project } = around.loaded;
   const description = openApi(version());
   return openCoordinator({
     runtime,
     access: door,
-    keys: openRequestKeys(config.journal.directory),
     host,
     port,
+    role,
     version: version(),
     describe: () => description, // for anybody: made once
     config,

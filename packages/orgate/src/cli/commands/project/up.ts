@@ -5,7 +5,7 @@
  * W-29 the first SIGTERM or SIGINT lets turns finish or parks them and closes with a reason; the second leaves at once, which loses nothing (rule 3).
  * Rule: W-33.
  */
-import { type Agent, FaultError } from "@orgate/core";
+import { type Agent, describeFault, type Fault, FaultError } from "@orgate/core";
 import type { Screen } from "@orgate/shell/terminal";
 import { count, EXIT, type Given, type RunCommand, visible } from "@orgate/shell/terminal";
 import { programWarnings } from "@orgate/toolclad/running";
@@ -35,13 +35,22 @@ export const up: RunCommand = async (given, screen) => {
     await openProjectHookSecrets(config.journal.directory, declared.webhooks, given.env, () => {}); // `dev` ends a server for one that starts
     return would(given, screen, loaded.agents, loaded.gate);
   }
-  const served = await openServing(given, screen, { loaded, person, declared, host, port, log });
+  const served = await openServing(given, screen, {
+    loaded,
+    person,
+    declared,
+    host,
+    port,
+    log,
+    role: given.flag("cluster") ? "coordinator" : "server",
+  });
   const { at, identity } = served;
   const untell = writeServerAddress(config.journal.directory, at.url);
   try {
     const unwatch = given.flag("watch") ? watchPolicies(loaded.gate, tellReload(given, screen)) : () => {};
     await announce(given, screen, { at, identity, person: person.name, config });
-    const landed = await untilTold(log, at);
+    const stopped = config.journal.cluster === null ? null : served.runtime.place.store.stopped; // a file's server goes on showing what there is
+    const landed = await untilTold(log, stopped, () => at.leave());
     unwatch();
     if (!landed) {
       await served.letGo();
@@ -80,7 +89,7 @@ function placeOf(given: Given, { server }: Config): Readonly<{ host: string; por
 }
 const LOOPBACK = /^(?:localhost|::1|127\.\d{1,3}\.\d{1,3}\.\d{1,3})$/;
 
-function logOf(given: Given, screen: Screen): Log {
+export function logOf(given: Given, screen: Screen): Log {
   const least = LEVELS.find((level) => level === given.text("log")) ?? (screen.isAsideTerminal ? "warn" : "info");
   return openLog({ write: (line) => screen.aside(line.trimEnd()), now: Date.now, least });
 }
@@ -113,15 +122,19 @@ async function announce(given: Given, screen: Screen, { at, identity, person, co
   );
 }
 
-/** True when everything had landed. */
-function untilTold(log: Log, at: Coordinator): Promise<boolean> {
+/** True when everything had landed. `stopped`: where the journal takes nothing any more, there is nothing to wait for. */
+export function untilTold(log: Log, stopped: Promise<Fault> | null, leave: () => Promise<boolean>): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  void stopped?.then((fault) => {
+    log("error", "journal.stopped", { error: describeFault(fault).message });
+    resolve(false);
+  });
   let isLeaving = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     log("info", "signal", { signal });
     if (isLeaving) process.exit(EXIT.interrupted);
     isLeaving = true;
-    at.leave().then(resolve, reject);
+    leave().then(resolve, reject);
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);

@@ -6,7 +6,8 @@ import { isKnowledgeId } from "@orgate/core/knowledge";
 import { usageFault } from "@orgate/core/vocab";
 import type { Given, Screen } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
-import { hasKnowledge, openKnowledge } from "../../../knowledge/sqlite.ts";
+import { openProjectKnowledge } from "../../../knowledge/open.ts";
+import { hasKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
 import { embedMissing, type KnowledgeEditor } from "../../../runtime/people/knowledge.ts";
@@ -22,10 +23,13 @@ import {
   writingProject,
 } from "../project/project.ts";
 
+/** A database is asked when it is opened. */
+export const mayHaveKnowledge = ({ journal }: Config): boolean => journal.cluster !== null || hasKnowledge(journal.directory);
+
 /** Opens the store, reads, and closes it; null where nothing was ever stored. A store that is gone is not an empty one (A-12). */
-export async function readKnowledge<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T): Promise<T | null> {
+export async function readKnowledge<T>(given: Given, config: Config, work: (store: KnowledgeStore) => T | Promise<T>): Promise<T | null> {
   const { directory } = config.journal;
-  if (!hasKnowledge(directory)) {
+  if (!mayHaveKnowledge(config)) {
     const stored = ({ journal }: ReadOnlyStore) => journal.read(KNOWLEDGE, seq(0), 1);
     if ((await withReadOnlyStoreIfAny(given, stored, () => [])).length === 0) return null;
     throw new FaultError({
@@ -37,11 +41,11 @@ export async function readKnowledge<T>(given: Given, config: Config, work: (stor
       hint: "put a copy of it back, or begin again with `orgate knowledge add`",
     });
   }
-  const store = openKnowledge(directory);
+  const store = openProjectKnowledge(config.journal);
   try {
-    return work(store);
+    return await work(store);
   } finally {
-    store.close();
+    await store.close();
   }
 }
 

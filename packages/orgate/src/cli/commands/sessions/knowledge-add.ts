@@ -19,8 +19,7 @@ export const addKnowledge: RunCommand = async (given, screen) => {
     const store = editor.place.knowledgeStore();
     const now = new Set(found.documents.map(({ path }) => path));
     const isIn = (path: string): boolean => found.folders.some((folder) => folder === "" || path.startsWith(`${folder}/`));
-    const gone = store
-      .documents()
+    const gone = (await store.documents())
       .filter(
         (one) => one.scope === placement.scope && one.agent === placement.agent && one.chunks > 0 && isIn(one.path) && !now.has(one.path),
       )
@@ -73,7 +72,7 @@ export const embedKnowledge: RunCommand = async (given, screen) => {
     if (config.knowledge.embedding === null)
       throw usageFault("the project names no embedding model", 'write `[knowledge]` and `embedding = "provider/model"` into orgate.toml');
     const store = editor.place.knowledgeStore();
-    if (given.flag("again")) store.dropVectors();
+    if (given.flag("again")) await store.dropVectors();
     return embedNewItems(given, screen, config, store);
   });
   if (given.json) screen.line(JSON.stringify({ embedded: done }));
@@ -84,10 +83,10 @@ export const embedKnowledge: RunCommand = async (given, screen) => {
 export const exportKnowledge: RunCommand = async (given, screen) => {
   const [file] = given.args;
   const config = openGivenProject(given);
-  const all = await readKnowledge(given, config, (store) => {
+  const all = await readKnowledge(given, config, async (store) => {
     const lines: string[] = [];
     for (let after: KnowledgeId | null = null; ; ) {
-      const page: readonly StoredItem[] = store.list({ after, most: 1_000 });
+      const page: readonly StoredItem[] = await store.list({ after, most: 1_000 });
       lines.push(...page.map(toLine));
       after = page.at(-1)?.id ?? null;
       if (page.length < 1_000) return lines;

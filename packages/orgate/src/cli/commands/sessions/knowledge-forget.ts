@@ -4,8 +4,8 @@ import type { KnowledgeId, KnowledgeStore } from "@orgate/core";
 import { usageFault } from "@orgate/core/vocab";
 import { count, EXIT, type Given, type RunCommand, type Screen, visible } from "@orgate/shell/terminal";
 import type { Config } from "../../../config/config.ts";
-import { openKnowledge } from "../../../knowledge/sqlite.ts";
-import { findForgetReach } from "../../../runtime/people/forget-reach.ts";
+import { openProjectKnowledge } from "../../../knowledge/open.ts";
+import { type ForgetReach, findForgetReach } from "../../../runtime/people/forget-reach.ts";
 import { forgetItems } from "../../../runtime/people/knowledge.ts";
 import { openGivenProject, withReadOnlyStore } from "../project/project.ts";
 import { editKnowledge, missingItem, readItemId, readKnowledge } from "./knowledge-access.ts";
@@ -37,26 +37,26 @@ export const forgetKnowledge: RunCommand = async (given, screen) => {
 };
 
 /** Ids, or every piece of a document. */
-function readItemIds(given: Given, store: KnowledgeStore): readonly KnowledgeId[] {
+async function readItemIds(given: Given, store: KnowledgeStore): Promise<readonly KnowledgeId[]> {
   const document = given.text("document");
   if (document === null) {
     if (given.args.length === 0) throw usageFault("nothing is named", "name ids, or a document with --document PATH");
     return given.args.map(readItemId);
   }
-  const known = store.documents(document);
+  const known = await store.documents(document);
   if (known.length === 0) throw usageFault(`there is no document \`${document}\``, "`orgate knowledge stats` lists them");
-  return known.flatMap((one) => store.piecesOf(one));
+  return (await Promise.all(known.map((one) => store.piecesOf(one)))).flat();
+}
+
+async function findReach(given: Given, store: KnowledgeStore, ids: readonly KnowledgeId[]): Promise<ForgetReach> {
+  for (const id of ids) if ((await store.get(id)) === null && !(await store.isForgotten(id))) throw missingItem(id);
+  return withReadOnlyStore(given, ({ journal }) => findForgetReach(journal, store, ids));
 }
 
 /** Without `--yes` nothing is erased: the sessions that it would reach are listed. */
 async function previewErasure(given: Given, screen: Screen, config: Config, ids: readonly KnowledgeId[]): Promise<number> {
-  const store = openKnowledge(config.journal.directory);
-  const missing = ids.find((id) => store.get(id) === null && !store.isForgotten(id));
-  if (missing !== undefined) {
-    store.close();
-    throw missingItem(missing);
-  }
-  const reach = await withReadOnlyStore(given, ({ journal }) => findForgetReach(journal, store, ids)).finally(() => store.close());
+  const store = openProjectKnowledge(config.journal);
+  const reach = await findReach(given, store, ids).finally(() => store.close());
   const { sessions } = reach;
   const also = reach.ids.slice(ids.length);
   if (given.json) screen.line(JSON.stringify({ forgotten: false, wouldErase: sessions, alsoForgotten: also }));

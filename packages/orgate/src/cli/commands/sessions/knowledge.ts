@@ -3,12 +3,11 @@
 import type { Scope, StoredItem } from "@orgate/core";
 import { extractTerms, itemText } from "@orgate/core/knowledge";
 import { ageText, count, EXIT, type RunCommand, table, visible, visibleLines } from "@orgate/shell/terminal";
-import { hasKnowledge } from "../../../knowledge/sqlite.ts";
 import { embedderFor } from "../../../models/embedding.ts";
 import { readModelSettings } from "../../../models/env.ts";
 import { NODE } from "../../../runtime/ports/outside.ts";
 import { loadCommandProject, openGivenProject, positive } from "../project/project.ts";
-import { missingItem, mustHaveAgent, readItemId, readKnowledge, readScope } from "./knowledge-access.ts";
+import { mayHaveKnowledge, missingItem, mustHaveAgent, readItemId, readKnowledge, readScope } from "./knowledge-access.ts";
 
 export const searchKnowledge: RunCommand = async (given, screen) => {
   const config = openGivenProject(given);
@@ -20,9 +19,7 @@ export const searchKnowledge: RunCommand = async (given, screen) => {
   const { embedding } = config.knowledge;
   const embedder = embedding === null ? null : embedderFor(embedding, readModelSettings(given.env, config.root));
   const vector =
-    embedder === null || !hasKnowledge(config.journal.directory)
-      ? null
-      : ((await embedder.embed([query], new AbortController().signal))[0] ?? null);
+    embedder === null || !mayHaveKnowledge(config) ? null : ((await embedder.embed([query], new AbortController().signal))[0] ?? null);
   const found = await readKnowledge(given, config, (store) =>
     store.search(
       {
@@ -67,7 +64,7 @@ const briefText = ({ body }: StoredItem): string => {
 };
 
 export const showKnowledge: RunCommand = async (given, screen) => {
-  const item = await readKnowledge(given, openGivenProject(given), (store) => store.get(readItemId(given.args[0] ?? "")));
+  const item = await readKnowledge(given, openGivenProject(given), async (store) => store.get(readItemId(given.args[0] ?? "")));
   if (item === null) throw missingItem(given.args[0] ?? "");
   if (given.json) {
     screen.line(JSON.stringify(item));
@@ -98,7 +95,7 @@ export const showKnowledge: RunCommand = async (given, screen) => {
 
 export const showKnowledgeStats: RunCommand = async (given, screen) => {
   const config = openGivenProject(given);
-  const found = await readKnowledge(given, config, (store) => ({ ...store.stats(), list: store.documents() }));
+  const found = await readKnowledge(given, config, async (store) => ({ ...(await store.stats()), list: await store.documents() }));
   if (found === null) {
     screen.line(given.json ? JSON.stringify(null) : "nothing is known yet");
     return EXIT.success;

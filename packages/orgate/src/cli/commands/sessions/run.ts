@@ -2,6 +2,7 @@
 
 import {
   type Agent,
+  checkSubject,
   type Entry,
   FaultError,
   isModelName,
@@ -9,10 +10,11 @@ import {
   type Model,
   type Principal,
   type RunResult,
+  type SubjectInput,
   withChosenModel,
 } from "@orgate/core";
 import { type Head, headText } from "@orgate/core/journal";
-import { errorMessage, NO_USAGE, usageFault } from "@orgate/core/vocab";
+import { errorMessage, NO_USAGE, readJson, usageFault } from "@orgate/core/vocab";
 import { createNarrator, type Line, tokensText } from "@orgate/protocol/view";
 import {
   bell,
@@ -69,9 +71,12 @@ export const run: RunCommand = async (given, screen) => {
     const wanted = given.text("session");
     const id = given.text("id");
     if (id !== null && wanted !== null) throw usageFault("--session and --id both name a session", "give one of them");
+    const serves = subjectOf(given);
+    if (wanted !== null && "subject" in serves)
+      throw usageFault("--subject is for a new session", "whom a session serves is said when it is opened: leave --session out");
     const meant =
       id !== null
-        ? await runtime.sessions.create({ agent: name, id, ...(model === null ? {} : { model }) })
+        ? await runtime.sessions.create({ agent: name, id, ...(model === null ? {} : { model }), ...serves })
         : wanted !== null
           ? ofAgent(name)(await findSessionByText(runtime.inspect, wanted))
           : null;
@@ -86,7 +91,7 @@ export const run: RunCommand = async (given, screen) => {
         runtime.run(name, input, {
           ...options,
           files,
-          ...(session === null ? {} : { session }),
+          ...(session === null ? serves : { session }),
           ...(model === null ? {} : { model }),
         }),
       );
@@ -105,6 +110,18 @@ function modelOf(given: Given): string | null {
     detail: `--model is \`${model}\``,
     hint: "name it `provider/name`; `offline/echo` needs no key, `orgate doctor` shows what is usable",
   });
+}
+
+/** An id, or `{"id": …}` with attributes. */
+function subjectOf(given: Given): Readonly<{ subject?: SubjectInput }> {
+  const text = given.text("subject");
+  if (text === null) return {};
+  if (!text.trimStart().startsWith("{")) return { subject: checkSubject({ id: text }) };
+  const json = readJson(text);
+  if (json.kind === "not-json")
+    throw usageFault(`--subject is not JSON: ${json.detail}`, `write --subject C-7, or --subject '{"id":"C-7","tier":"gold"}'`);
+  const { id, ...attributes } = json.value as Readonly<{ id: string }>;
+  return { subject: checkSubject({ id, attributes }) };
 }
 
 const ofAgent =
@@ -130,7 +147,7 @@ export async function withRuntime<T>(
   { project: { config, agents, gate, mcp }, by, model }: CommandRuntime,
   work: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
-  const { directory, powerCut, sealing } = config.journal;
+  const { directory, powerCut, sealing, cluster } = config.journal;
   const notify = makeNotify(given, screen, config);
   const told = notify === null ? {} : { notify, project: config.name };
   const { embedding } = config.knowledge;
@@ -145,6 +162,7 @@ export async function withRuntime<T>(
     surface: "cli",
     powerCut,
     sealing,
+    cluster,
     ...keys,
     ...told,
     ...ports,

@@ -55,11 +55,10 @@ export type ApprovalProof = Readonly<{
   sum(): bigint;
 }>;
 
-type Needs = Readonly<{ db: DatabaseSync; macs: ApprovalMacs; sealed: SealedSums; alarms: Pick<Alarms, "raise"> }>;
+type Needs = Readonly<{ db: DatabaseSync; version: () => number; macs: ApprovalMacs; sealed: SealedSums; alarms: Pick<Alarms, "raise"> }>;
 
-export function openQuestionProof({ db, macs, sealed, alarms }: Needs): ApprovalProof {
+export function openQuestionProof({ db, version, macs, sealed, alarms }: Needs): ApprovalProof {
   const all = db.prepare("SELECT mac FROM questions");
-  const version = db.prepare("PRAGMA data_version");
   let checked = -1;
   const sumOf = (rows: Iterable<Record<string, SQLOutputValue>>): bigint => {
     let sum = 0n;
@@ -75,7 +74,7 @@ export function openQuestionProof({ db, macs, sealed, alarms }: Needs): Approval
     },
     areAll: (rows) => assertSealed("questions", { sealed: sealed.of("questions"), found: sumOf(rows) }, alarms),
     check() {
-      const now = Number(version.get()?.data_version); // changes with whatever anybody else writes: an id that is not there costs one look
+      const now = version(); // changes with whatever anybody else writes: an id that is not there costs one look
       if (now === checked) return;
       assertSealed("questions", { sealed: sealed.of("questions"), found: sumOf(all.iterate()) }, alarms);
       checked = now;

@@ -41,7 +41,17 @@ export type Bonds = Readonly<{
   said(seen: readonly Seen[]): void;
 }>;
 
-type Needs = Readonly<{ db: DatabaseSync; rows: JournalRows; owner: WriterId; seals: Seals; trust: Trust; alarms: Alarms; hash: Hash }>;
+type Needs = Readonly<{
+  db: DatabaseSync;
+  rows: JournalRows;
+  owner: WriterId;
+  seals: Seals;
+  trust: Trust;
+  alarms: Alarms;
+  hash: Hash;
+  /** Null: everything is here. Else how many of each writer's newest seals are, beside single older ones: what they name of the rest is looked for elsewhere. */
+  newestSeals: number | null;
+}>;
 
 export function openBonds(needs: Needs): Bonds {
   const { db, owner, seals, trust, alarms } = needs;
@@ -125,6 +135,8 @@ function checkBonds(needs: Needs): void {
     else if (last !== null) checkNewest(needs, last, newest);
   }
   for (const one of newest.values()) {
+    if (one.kind === "writer" && one.number <= (lastSeal(one.name)?.number ?? 0) - (needs.newestSeals ?? Number.POSITIVE_INFINITY))
+      continue;
     const found = one.kind === "writer" ? sealAt(one.name, one.number)?.hash : (rows.hashAt(one.name, seq(one.number)) ?? undefined);
     if (found === one.hash) continue;
     const why = `${found === undefined ? "it is missing" : "it is another"}: ${one.by}`;
@@ -143,8 +155,8 @@ function checkNewest(needs: Needs, last: StoredSeal, newest: Map<string, Sightin
   };
   let due = last.hash;
   let isAllNamed = false;
-  let left = STREAMS_BACK; // a seal may cover thousands of streams
-  for (const c of sealReader(db).sealsBefore(last.writer, last.number)) {
+  let left = needs.newestSeals === null ? STREAMS_BACK : 0; // a seal may cover thousands of streams
+  for (const c of sealReader(db, needs.newestSeals ?? SEALS_BACK).sealsBefore(last.writer, last.number)) {
     if (c.hash !== due || sealHash(c, hash) !== c.hash) {
       raiseSeal(needs, last.writer, { number: c.number, why: "it is not chained to the seal after it" });
       return;
@@ -171,10 +183,11 @@ function raiseSeal({ trust, alarms }: Needs, writer: WriterId, { number, why }: 
   if (alarms.raise(nameOf(one), why)) throw faultOf(one, why);
 }
 
-function sealReader(db: DatabaseSync) {
+/** `back`: a constant of the statement, so that who reads it sees that it is bounded. */
+function sealReader(db: DatabaseSync, back: number = SEALS_BACK) {
   const nextWriter = db.prepare("SELECT writer FROM seals WHERE writer > ? ORDER BY writer LIMIT 1");
   const last = db.prepare("SELECT * FROM seals WHERE writer = ? ORDER BY number DESC LIMIT 1");
-  const before = db.prepare(`SELECT * FROM seals WHERE writer = ? AND number <= ? ORDER BY number DESC LIMIT ${SEALS_BACK}`);
+  const before = db.prepare(`SELECT * FROM seals WHERE writer = ? AND number <= ? ORDER BY number DESC LIMIT ${back}`);
   const at = db.prepare("SELECT * FROM seals WHERE writer = ? AND number = ?");
   const read = (row: Record<string, SQLOutputValue> | undefined): StoredSeal | null => (row === undefined ? null : toSeal(row));
   return {

@@ -131,6 +131,16 @@ export function openCountLedger(db: DatabaseSync, keys: CountKeys, start: CountP
   };
 }
 
+/** In a copy without counters, every writer's part is nothing: they are counted again from the entries when somebody keeps them. */
+export function restartCounts(db: DatabaseSync, keys: CountKeys): void {
+  const newest = db.prepare("SELECT writer, max(number) AS number, hash FROM seals GROUP BY writer").all();
+  const putPart = db.prepare("UPDATE seals SET counts = ? WHERE writer = ? AND number = ?");
+  for (const row of newest) {
+    const place = { writer: String(row.writer) as WriterId, number: Number(row.number), hash: String(row.hash) };
+    putPart.run(keys.mask(placeOf(place), 0n, newNonce()), place.writer, place.number);
+  }
+}
+
 export type CountProof = Readonly<{
   /** Throws, and raises an alarm, unless the slots are those that the writers have put. At one moment of the database, like `checkSlot`. */
   check(): void;
@@ -140,10 +150,9 @@ export type CountProof = Readonly<{
   partOf(writer: WriterId): CountPart;
 }>;
 
-type Needs = Readonly<{ db: DatabaseSync; keys: CountKeys; sealed: SealedSums; alarms: Pick<Alarms, "raise"> }>;
+type Needs = Readonly<{ db: DatabaseSync; version: () => number; keys: CountKeys; sealed: SealedSums; alarms: Pick<Alarms, "raise"> }>;
 
-export function openCountProof({ db, keys, sealed, alarms }: Needs): CountProof {
-  const version = db.prepare("PRAGMA data_version");
+export function openCountProof({ db, version, keys, sealed, alarms }: Needs): CountProof {
   const slots = db.prepare("SELECT slot, sum FROM count_slots");
   const slotRow = db.prepare("SELECT sum FROM count_slots WHERE slot = ?");
   const nextWriter = db.prepare("SELECT writer FROM seals WHERE writer > ? ORDER BY writer LIMIT 1");
@@ -182,7 +191,7 @@ export function openCountProof({ db, keys, sealed, alarms }: Needs): CountProof 
     return wrap(sum);
   }
   function check(): void {
-    const now = Number(version.get()?.data_version); // changes with whatever anybody else writes
+    const now = version(); // changes with whatever anybody else writes
     if (now === checked) return;
     good.clear();
     const rows = slots.all().map((row) => ({ slot: String(row.slot), sum: String(row.sum) }));

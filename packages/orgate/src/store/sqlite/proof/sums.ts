@@ -93,6 +93,10 @@ export type Sums = Readonly<{
 
 type Needs = Readonly<{
   db: DatabaseSync;
+  /** Changes when the rows may have changed. */
+  version: () => number;
+  /** Says with its seals that this writer keeps a sum over counters beside them. */
+  sumsCounts: boolean;
   owner: WriterId;
   key: string | Uint8Array;
   sealed: SealedSums;
@@ -100,8 +104,7 @@ type Needs = Readonly<{
   alarms: Alarms;
 }>;
 
-export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Needs): Sums {
-  const version = db.prepare("PRAGMA data_version");
+export function openSums({ db, version, sumsCounts, owner, key, sealed, sumOfQuestions, alarms }: Needs): Sums {
   const rows = db.prepare("SELECT * FROM unknowns");
   const known = new Map<string, bigint>();
   let own: Moves | null = null;
@@ -145,7 +148,7 @@ export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Nee
       const isFull = isFirst || number % FULL_EVERY === 0;
       const due = MOVED.filter((table) => isFull || moves[table] !== 0n);
       const said = due.map((name): Seen => ({ kind: "sum", name, number: 0, hash: toHash(before[name] + moves[name]) }));
-      return isFull ? [...said, { kind: "sum", name: "counts", number: 0, hash: ZERO }] : said; // that it keeps its part beside its newest seal (J-24)
+      return isFull && sumsCounts ? [...said, { kind: "sum", name: "counts", number: 0, hash: ZERO }] : said; // that it keeps its part beside its newest seal (J-24)
     },
     said(moves) {
       const before = ownNow();
@@ -153,7 +156,7 @@ export function openSums({ db, owner, key, sealed, sumOfQuestions, alarms }: Nee
       isFirst = false;
     },
     check() {
-      const now = Number(version.get()?.data_version);
+      const now = version();
       if (now === seen) return;
       assertSealed(
         "unknowns",

@@ -3,8 +3,8 @@ import { extname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import type { StreamId } from "@orgate/core";
 import { exportJournal, exportSession } from "@orgate/core/proof";
-import { runInThread } from "../node/thread.ts";
-import { openSnapshot, PROOF_PORTS } from "./open-read-only.ts";
+import { runInThread } from "../../node/thread.ts";
+import { openSnapshot, PROOF_PORTS } from "../open-read-only.ts";
 
 /** Some hundred entries. */
 const PIECE = 256 * 1024;

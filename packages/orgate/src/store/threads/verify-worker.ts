@@ -3,8 +3,8 @@ import { extname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { headText } from "@orgate/core/journal";
 import { problemName, verify } from "@orgate/core/proof";
-import { runInThread } from "../node/thread.ts";
-import { openSnapshot, PROOF_PORTS, rootPublicKey } from "./open-read-only.ts";
+import { runInThread } from "../../node/thread.ts";
+import { openSnapshot, PROOF_PORTS, rootPublicKey } from "../open-read-only.ts";
 
 export type Verified = Readonly<{
   ok: boolean;

@@ -8,9 +8,9 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 import { type Entry, isSessionStream, type SessionId } from "@orgate/core";
 import { errorMessage } from "@orgate/core/vocab";
 import { type FacetQuery, hasWords, type UsageRow } from "@orgate/protocol/view";
-import { openReadOnlyStore, type ReadOnlyStore } from "./open-read-only.ts";
-import { openViews, type UsageAsked, type Views } from "./sqlite/views.ts";
-import type { StorePlace } from "./store.ts";
+import { openReadOnlyStore, type ReadOnlyStore } from "../open-read-only.ts";
+import { openViews, type UsageAsked, type Views } from "../sqlite/views.ts";
+import type { StorePlace } from "../store.ts";
 
 /** `behind`: the number of entries that the view does not have yet. */
 export type FoundEntries = Readonly<{ positions: readonly number[]; behind: number }>;

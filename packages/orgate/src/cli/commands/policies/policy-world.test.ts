@@ -1,0 +1,97 @@
+/** Records, the subject, the time and an approval, as options of the command line. */
+import { afterAll, expect, test } from "vitest";
+import { AGENT, expectRefusals, makeDesk, POLICIES, TOML } from "../fixtures/desk.ts";
+
+const desk = makeDesk();
+afterAll(() => desk.remove());
+desk.write("orgate.toml", `${TOML}\n[policies]\nsubject = { tier = "string" }\n`);
+const ORDER = '{ type: "object", properties: { order: { type: "string" } }, required: ["order"], additionalProperties: false } as const';
+desk.write(
+  "agents/desk.ts",
+  AGENT.replace(
+    "export default",
+    `const getOrder = defineTool({ name: "get_order", description: "reads", input: ${ORDER}, effects: ["read"], labels: [], run: () => null,
+  records: [{ type: "order", key: { arg: "order" }, owner: "customer", fields: { status: "status" } }] });
+const refund = defineTool({ name: "refund", description: "pays back", input: ${ORDER}, effects: ["spend"], targets: { order: { kind: "id", of: "order" } }, run: () => null });
+export default`,
+  ).replace("tools: [look,", "tools: [getOrder, refund, look,"),
+);
+desk.write(
+  "policies/desk.cedar",
+  `${POLICIES}
+@id("own")
+permit(principal, action == Action::"tool:refund", resource) when {
+  context.records has order && context.records.order has owner && context has subject && context.records.order.owner == context.subject.id
+  && context.now.hour < 18
+};
+@id("all-sent")
+permit(principal, action == Action::"tool:refund", resource) when {
+  context.allRecords has order && context.allRecords.order.status.values == ["sent"] && context.allRecords.order.id.size == 2
+};
+@id("fresh-yes")
+permit(principal, action == Action::"tool:refund", resource) when { context has approval && context.approval.ageSeconds < 60 };
+@id("gold-only")
+@reason("only gold customers")
+forbid(principal, action == Action::"tool:look", resource) unless { context has subject && context.subject has tier && context.subject.tier == "gold" };
+`,
+);
+
+const EVAL = ["policy", "eval", "--agent", "desk", "--action", "tool:refund", "--args", '{"order":"O-1"}'];
+const verdict = async (...options: readonly string[]): Promise<string> => {
+  const { stdout } = await desk.orgate(...EVAL, ...options, "--json");
+  const { kind, because } = (JSON.parse(stdout) as { verdict: { kind: string; because: readonly string[] } }).verdict;
+  return [kind, ...because].join(" ");
+};
+
+test("G-19 policy eval decides with the records, subject, time and approval that its options say", async () => {
+  const [record, subject] = [
+    ["--records", '{"order":{"owner":"C-7","status":"pending"}}'],
+    ["--subject", '{"id":"C-7"}'],
+  ];
+  expect(await desk.json(...EVAL, ...record, ...subject)).toMatchObject({ verdict: { kind: "allow", because: ["desk/own"] } });
+  expect(await verdict(...record)).toMatch(/^deny/);
+  expect(await verdict(...subject)).toMatch(/^deny/);
+  expect(await verdict(...record, "--subject", '{"id":"C-8"}')).toMatch(/^deny/);
+  expect(await verdict(...record, ...subject, "--now", "2030-01-31T19:00:00Z")).toMatch(/^deny/);
+  const several = (...states: readonly string[]) => [
+    "--records",
+    JSON.stringify({ order: states.map((status, i) => ({ id: `O-${i}`, status })) }),
+  ];
+  expect(await verdict(...several("sent", "sent"))).toContain("desk/all-sent");
+  expect(await verdict(...several("sent", "lost"))).toMatch(/^deny/);
+  expect(await verdict("--approval", '{"ageSeconds":59}')).toContain("desk/fresh-yes");
+  expect(await verdict("--approval", '{"ageSeconds":60}')).toMatch(/^deny/);
+  expect(await desk.json(...EVAL, "--records", '{"order":{"owner":"C-7"}}', ...subject)).toMatchObject({
+    verdict: { kind: "deny", reason: expect.stringContaining("does not have the attribute `status`") },
+  });
+  const explained = await desk.orgate("policy", "explain", ...EVAL.slice(2), ...record, ...subject);
+  expect([explained.code, explained.stdout]).toEqual([0, expect.stringContaining("desk/own")]);
+});
+
+test("G-19 what is no record, subject or time is one clear line", async () => {
+  await expectRefusals(desk, [
+    [[...EVAL, "--records", "{order}"], 2, "not JSON"],
+    [[...EVAL, "--records", '{"order":[]}'], 2, "--records"],
+    [[...EVAL, "--subject", '{"tier":"gold"}'], 2, "--subject"],
+    [[...EVAL, "--now", "tomorrow"], 2, "2030-01-31T08:00:00Z"],
+    [[...EVAL, "--approval", '{"ageSeconds":-1}'], 2, "--approval"],
+  ]);
+});
+
+test("G-40 run says whom a new session serves, by an id or with attributes; the journal has it, and policies read it", async () => {
+  const run = ["run", "desk", "--input", "look"];
+  expect(await desk.json(...run)).toMatchObject({ calls: 0 });
+  expect(await desk.json(...run, "--subject", "C-7")).toMatchObject({ calls: 0 });
+  const served = (await desk.json(...run, "--subject", '{"id":"C-7","tier":"gold"}')) as { session: string };
+  expect(served).toMatchObject({ ending: "completed", calls: 1 });
+  expect((await desk.orgate("journal", "show", served.session, "--json")).stdout).toContain(
+    '"subject":{"attributes":{"tier":"gold"},"id":"C-7"}',
+  );
+  await expectRefusals(desk, [
+    [[...run, "--session", served.session, "--subject", "C-8"], 2, "--subject is for a new session"],
+    [[...run, "--subject", "{C-7}"], 2, "--subject is not JSON"],
+    [[...run, "--subject", '{"tier":"gold"}'], 2, "is no id of a subject"],
+    [[...run, "--subject", " C-7"], 2, "is no id of a subject"],
+    [[...run, "--subject", '{"id":"C-7","a b":1}'], 2, "is no name of an attribute"],
+  ]);
+});

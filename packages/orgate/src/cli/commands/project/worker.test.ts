@@ -1,0 +1,3 @@
+import { workerCases } from "../fixtures/worker-cases.ts";
+
+workerCases(() => ({ settings: "", env: {} }));
