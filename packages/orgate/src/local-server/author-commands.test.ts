@@ -84,8 +84,8 @@ test.each([40, 80])(
     await does("/agent use shell", "you talk to shell");
     tmux("resize-window", "-x", String(columns), "-y", "12");
     await does('/spawn "keeper that reads notes"', /Space shows \d+ more rows?/);
-    keys("y");
-    keys("g");
+    // Letters that a busy machine reads together are a word, and a word begins a message; an arrow between them keeps each a key.
+    keys("y", "Right", "g", "Right");
     const shown = () => tmux("capture-pane", "-p");
     let text = "";
     for (let [pages, now] = [0, shown()]; !/y once/.test(now); pages += 1) {
