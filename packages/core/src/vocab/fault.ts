@@ -134,7 +134,10 @@ const TEXTS: Readonly<{ [K in Fault["kind"]]: (f: FaultOf<K>) => FaultText }> = 
     ),
   "journal-unreadable": ({ file, detail }) =>
     file === null
-      ? line(`the journal cannot be read: ${detail}`, "look at `[cluster]` in orgate.toml, and whether the database runs; docs/guide/cluster.md says more")
+      ? line(
+          `the journal cannot be read: ${detail}`,
+          "look at `[cluster]` in orgate.toml, and whether the database runs; docs/guide/cluster.md says more",
+        )
       : line(
           `\`${file}\` cannot be read as a journal: ${detail}`,
           "a project's journal begins with its first `orgate run`; a damaged file is best replaced by a copy whose head you trust",
