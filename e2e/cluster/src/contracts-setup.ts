@@ -1,4 +1,6 @@
 /** One PostgreSQL and one Restate for all tests of a run; each test makes its own schema or database. Servers of one's own are named by the same variables. */
+import { debianPrograms, pgbouncerProgram } from "./servers/debian.ts";
+import { startPgBouncer } from "./servers/pgbouncer.ts";
 import { startPostgres } from "./servers/postgres.ts";
 import { startRestate } from "./servers/restate.ts";
 
@@ -8,6 +10,11 @@ export default async function startForTests(): Promise<() => Promise<void>> {
     const postgres = await startPostgres();
     process.env.ORGATE_TEST_POSTGRES = postgres.url();
     stops.push(postgres.stop);
+    if (debianPrograms() !== null && pgbouncerProgram() !== null) {
+      const pooler = await startPgBouncer(postgres);
+      process.env.ORGATE_TEST_PGBOUNCER = pooler.url();
+      stops.unshift(pooler.kill);
+    }
   }
   if (process.env.ORGATE_TEST_RESTATE === undefined) {
     const { ingress, admin, kill } = await startRestate();
