@@ -271,7 +271,8 @@ export type SessionEvent =
   /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
   | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
   /**
-   * What a trusted tool's output says about things of one type, and which items of it made no record. In the commit of its ending.
+   * What a trusted tool's output says about things of one type, and which items of it made no record; or what ends because nobody knows what a
+   * call did. In the commit of its ending.
    * `establishes`: the one record is whom the session serves from now on.
    */
   | Readonly<{
