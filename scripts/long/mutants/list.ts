@@ -7,12 +7,49 @@ const VALUES = [`${ORGATE}/runtime/value-facts.test.ts`];
 const GENERIC = [`${ORGATE}/runtime/generic-facts.test.ts`];
 const ORACLE = [`${ORGATE}/runtime/gate-oracle.test.ts`];
 const DOUBTED = [`${CORE}/loop/calls/doubted-records.test.ts`, `${ORGATE}/runtime/doubted-records.test.ts`];
+const SUBJECTS = [`${CORE}/loop/people/grant-subjects.test.ts`];
 const LISTS = [`${CORE}/gate/arguments/lists.test.ts`];
 
 const inLoop = (file: string) => `${CORE}/loop/${file}`;
 const inGate = (file: string) => `${CORE}/gate/${file}`;
 
 export const MUTANTS: readonly Mutant[] = [
+  // ── grants and approvals, for whom ──
+  {
+    lie: "a grant is for whomever the session serves",
+    file: inGate("approvals.ts"),
+    from: 'Pick<GrantQuery, "subject">): boolean => subject === q.subject;',
+    to: 'Pick<GrantQuery, "subject">): boolean => subject === q.subject || true;',
+    tests: SUBJECTS,
+  },
+  {
+    lie: "a grant of nobody is for whomever the session serves",
+    file: inGate("approvals.ts"),
+    from: 'Pick<GrantQuery, "subject">): boolean => subject === q.subject;',
+    to: 'Pick<GrantQuery, "subject">): boolean => subject === null || subject === q.subject;',
+    tests: SUBJECTS,
+  },
+  {
+    lie: "a grant is for whom the session serves when it is given, whoever was shown",
+    file: inLoop("people/evolve.ts"),
+    from: "subject: q.subject,",
+    to: "subject: s.subject?.id ?? null,",
+    tests: SUBJECTS,
+  },
+  {
+    lie: "an approval is for whomever the session serves",
+    file: inLoop("judge.ts"),
+    from: "answered.subject === (s.subject?.id ?? null)",
+    to: "true",
+    tests: SUBJECTS,
+  },
+  {
+    lie: "a request says that the session serves nobody",
+    file: inLoop("perform.ts"),
+    from: "subject: s.subject?.id ?? null,",
+    to: "subject: null,",
+    tests: SUBJECTS,
+  },
   // ── records, subject, time ──
   {
     lie: "untrusted output makes records",

@@ -150,6 +150,8 @@ function requestApproval({ p, s, time, record }: EffectContext, t: Turn, id: Act
     expiresAt,
     again: why,
     ...(targets === null ? {} : { targets }),
+    labels: [...s.labels].sort(),
+    subject: s.subject?.id ?? null,
   });
   return true;
 }

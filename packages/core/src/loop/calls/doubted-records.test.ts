@@ -34,7 +34,11 @@ const TOOLS = {
   cancel_failed: toolOf("cancel_failed", failing, WRITES),
   cancel_again: toolOf("cancel_again", failing, { ...WRITES, repeat: "idempotent" }),
   cancel_told: toolOf("cancel_told", lost, { ...WRITES, records: BY_OUTPUT }),
-  cancel_asked: toolOf("cancel_asked", lost, { ...WRITES, repeat: "reconcile", reconcile: () => ({ kind: "happened", output: null }) }),
+  cancel_asked: toolOf("cancel_asked", lost, {
+    ...WRITES,
+    repeat: "reconcile",
+    reconcile: async () => ({ kind: "happened", output: null }),
+  }),
   peek: toolOf("peek", lost, { effects: ["read"], targets: { x: ORDER } }),
   ship_next: toolOf("ship_next", lost, { effects: ["write"], records: BY_OUTPUT }),
   ship_failed: toolOf("ship_failed", failing, { effects: ["write"], records: BY_OUTPUT }),

@@ -171,6 +171,9 @@ export type SessionEvent =
       again: string | null;
       /** Of a call: the values of its targets. Absent: more than can be shown. */
       targets?: Targets;
+      /** Shown with it: the session's labels, and whom it serves (null: nobody). Absent in older requests: the entries before them say it. */
+      labels?: readonly Label[];
+      subject?: string | null;
     }>
   /** `counts` are the policies whose question this person may answer; `digest` is what the answer is good for. */
   | Readonly<{
