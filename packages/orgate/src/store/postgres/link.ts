@@ -26,8 +26,8 @@ export type Link = Readonly<{
   place: string;
   lockTimeoutMs: number;
   patienceMs: number;
-  /** One statement, which is a transaction. Throws what `pg` throws. */
-  query<Row extends QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** One statement, which is a transaction. Throws what `pg` throws. `answerMs`: how long its answer may take, if less than that of any statement. */
+  query<Row extends QueryResultRow>(sql: string, values?: readonly unknown[], answerMs?: number): Promise<readonly Row[]>;
   /** The same, for reads: tried again while the database is away; errors are `journal-unreadable`. */
   read<Row extends QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Runs statements of one transaction on one connection. */
@@ -42,6 +42,11 @@ export type RunStatement = <Row extends QueryResultRow>(sql: string, values?: re
 const DEFAULTS = { poolSize: 4, statementTimeoutMs: 30_000, lockTimeoutMs: 10_000, patienceMs: 30_000 } as const;
 const PAUSE_MS = 200;
 const CONNECT_MS = 10_000;
+/**
+ * On top of what the database itself allows a statement. A host that is gone, or a network that drops everything, closes no connection: without a limit of our
+ * own whoever waits for an answer waits until the kernel gives up, a quarter of an hour later.
+ */
+export const SILENCE_MS = 5_000;
 const PG = "pg@8.23.1";
 
 export async function openLink(options: DatabaseOptions): Promise<Link> {
@@ -61,6 +66,7 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
     ...common,
     ...settings,
     connectionString: url,
+    query_timeout: statementTimeoutMs + SILENCE_MS,
     max: poolSize,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
@@ -68,8 +74,8 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
   pool.on("error", () => {}); // an idle connection was lost: the next statement opens another, and reports what it meets
   let wasReached = false; // an address that is wrong stays wrong
   let isClosed = false;
-  const query: RunStatement = async <Row extends QueryResultRow>(sql: string, values: readonly unknown[] = []) =>
-    (await pool.query<Row>(sql, [...values])).rows;
+  const query: Link["query"] = async <Row extends QueryResultRow>(sql: string, values: readonly unknown[] = [], answerMs?: number) =>
+    (await pool.query<Row>({ text: sql, values: [...values], ...(answerMs === undefined ? null : { query_timeout: answerMs }) })).rows;
   return {
     schema,
     place,
@@ -77,13 +83,14 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
     patienceMs,
     query,
     async read(sql, values) {
-      const until = performance.now() + patienceMs;
+      let until = Number.POSITIVE_INFINITY;
       for (;;) {
         try {
           const rows = await query(sql, values);
           wasReached = true;
           return rows as never;
         } catch (error) {
+          until = Math.min(until, performance.now() + patienceMs); // waiting for an answer that did not come was no try
           const mayPass = wasReached && !isClosed && isConnectionLost(error) && performance.now() < until;
           if (!mayPass) throw asUnreadable(error, place);
           await sleep(PAUSE_MS);
@@ -99,15 +106,17 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
         await client.query("COMMIT");
         return result;
       } catch (error) {
-        await client.query("ROLLBACK").catch(() => {
-          broken = true;
-        });
+        broken = isConnectionLost(error); // it would be waited for once more
+        if (!broken)
+          await client.query("ROLLBACK").catch(() => {
+            broken = true;
+          });
         throw error;
       } finally {
         client.release(broken);
       }
     },
-    listener: () => new pg.Client({ ...common, connectionString: listenUrl ?? url }),
+    listener: () => new pg.Client({ ...common, connectionString: listenUrl ?? url, query_timeout: SILENCE_MS }),
     close() {
       isClosed = true;
       return pool.end();
