@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { FaultError } from "@orgate/core/vocab";
-import type { Client, ClientConfig, Pool, QueryResultRow } from "pg";
+import type { Client, ClientConfig, Pool, PoolClient, QueryResultRow } from "pg";
 import { asUnreadable, isConnectionLost } from "./faults.ts";
 
 export type DatabaseOptions = Readonly<{
@@ -32,6 +32,8 @@ export type Link = Readonly<{
   read<Row extends QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
   /** Runs statements of one transaction on one connection. */
   transact<T>(begin: string, work: (run: RunStatement) => Promise<T>): Promise<T>;
+  /** Takes what is gone out of the pages too, for as long as that takes. False: something was in the way, and PostgreSQL's own next vacuum does it. */
+  vacuum(...tables: readonly string[]): Promise<boolean>;
   /** A connection outside the pool, not yet connected. */
   listener(): Client;
   close(): Promise<void>;
@@ -97,31 +99,52 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
         }
       }
     },
-    async transact(begin, work) {
-      const client = await pool.connect();
-      let broken = false;
-      try {
-        await client.query(begin);
-        const result = await work(async (sql, values = []) => (await client.query(sql, [...values])).rows);
-        await client.query("COMMIT");
-        return result;
-      } catch (error) {
-        broken = isConnectionLost(error); // it would be waited for once more
-        if (!broken)
-          await client.query("ROLLBACK").catch(() => {
-            broken = true;
-          });
-        throw error;
-      } finally {
-        client.release(broken);
-      }
-    },
+    transact: async (begin, work) => transact(await pool.connect(), begin, work),
+    vacuum: (...tables) => vacuum(new pg.Client({ ...common, connectionString: listenUrl ?? url }), tables),
     listener: () => new pg.Client({ ...common, connectionString: listenUrl ?? url, query_timeout: SILENCE_MS }),
     close() {
       isClosed = true;
       return pool.end();
     },
   };
+}
+
+async function transact<T>(client: PoolClient, begin: string, work: (run: RunStatement) => Promise<T>): Promise<T> {
+  let broken = false;
+  try {
+    await client.query(begin);
+    const result = await work(async (sql, values = []) => (await client.query(sql, [...values])).rows);
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    broken = isConnectionLost(error); // it would be waited for once more
+    if (!broken)
+      await client.query("ROLLBACK").catch(() => {
+        broken = true;
+      });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** On a connection of its own, without limits. What it is for is done by then: nobody must take its failure for a failure of that. */
+async function vacuum(client: Client, tables: readonly string[]): Promise<boolean> {
+  let isDone = true;
+  client.on("error", () => {}); // the statement's own rejection says so
+  client.on("notice", ({ severity }) => {
+    isDone &&= severity !== "WARNING"; // a table was skipped
+  });
+  try {
+    await client.connect();
+    await client.query("SET statement_timeout = 0"); // of a large table it takes longer than any statement may
+    await client.query(`VACUUM (SKIP_LOCKED) ${tables.join(", ")}`);
+    return isDone;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => {});
+  }
 }
 
 async function loadPg() {
