@@ -11,7 +11,7 @@ import { type Epoch, epoch, type Fault, FaultError, millis, type SessionId, type
 import type { Holding, HoldingChange } from "../sealer.ts";
 import type { WriterProcess } from "../store.ts";
 import { asUnwritable } from "./faults.ts";
-import type { Link } from "./link.ts";
+import { type Link, SILENCE_MS } from "./link.ts";
 import { SILENT_MS } from "./schema/functions.ts";
 
 export type WriterLease = Readonly<{
@@ -70,12 +70,8 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   const renew = async (): Promise<void> => {
     const begun = begin();
     const sent = Date.now();
-    const [row] = await link.query<{ answer: Renewed }>(`SELECT "${schema}".renew_lease($1, $2, $3, $4) AS answer`, [
-      writer,
-      incarnation,
-      appends,
-      connectedMs() > SETTLED_MS,
-    ]);
+    const values = [writer, incarnation, appends, connectedMs() > SETTLED_MS];
+    const [row] = await link.query<{ answer: Renewed }>(`SELECT "${schema}".renew_lease($1, $2, $3, $4) AS answer`, values, SILENCE_MS);
     const fault = row?.answer.kind === "renewed" ? findSkew(row.answer.at, sent, link.place) : LOST_NAME;
     if (fault !== null) {
       tell({ kind: "lost", fault });

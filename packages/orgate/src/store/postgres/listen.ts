@@ -24,6 +24,8 @@ export type Listener = Readonly<{
 }>;
 
 const LOOK_EVERY_MS = 1_000;
+/** How often the connection that listens is asked whether it is still one: where its server is gone without a word, nothing else would ever say so. */
+const BEAT_MS = 1_000;
 const RECONNECT_MS = 500;
 
 type Needs = Readonly<{
@@ -184,6 +186,19 @@ class Ear {
     if (this.#isClosed) return client.end();
     this.#client = client;
     this.#since = performance.now();
+    this.#beat(client);
+  }
+
+  /** An answer that does not come in time ends the connection (`SILENCE_MS`), and `end` makes another. */
+  #beat(client: Client): void {
+    const next = (): void => {
+      if (this.#client !== client) return;
+      client.query("SELECT 1").then(
+        () => this.#beat(client),
+        () => client.end().catch(() => {}),
+      );
+    };
+    setTimeout(next, BEAT_MS).unref();
   }
 
   connectedMs(): number {
