@@ -347,6 +347,13 @@ export const MUTANTS: readonly Mutant[] = [
     tests: [`${CORE}/gate/arguments/said-numbers.test.ts`],
   },
   {
+    lie: "a number before a scale that nobody knows is what its digits say",
+    file: inGate("arguments/said-numbers.ts"),
+    from: "value === null || isOdd ? null",
+    to: "value === null ? null",
+    tests: [`${CORE}/gate/arguments/said-numbers.test.ts`],
+  },
+  {
     lie: "a list is never long",
     file: inGate("arguments/lists.ts"),
     from: 'out["size"] = elements.length;',
