@@ -115,6 +115,13 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
   };
 }
 
+/** A pooler makes up the process that a connection is told of: cancelling goes by that, and the real one changes. */
+export async function isBehindPooler(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  const told: unknown = Reflect.get(client, "processID"); // the types of `pg` lack it
+  return rows[0]?.pid !== told;
+}
+
 async function loadPg() {
   try {
     return await import("pg");
