@@ -8,6 +8,9 @@ const AGENTS = join(import.meta.dirname, "agents.ts");
 const BREAKS = join(import.meta.dirname, "broken-build.ts");
 export const PERSON = "ana";
 
+/** A command that never ends is ended. */
+const MOST_MS = 120_000;
+
 const POLICIES = `@id("think")
 permit(principal is Agent, action in [Action::"model", Action::"respond", Action::"delegate"], resource);
 @id("work")
@@ -84,7 +87,7 @@ export function makeProject({ folder, outside, settings, broken, env: more }: Ch
   ];
   const run: ChaosProject["run"] = (args, own = {}) =>
     new Promise((resolve) => {
-      const options = { env: { ...process.env, ...env, ...own }, maxBuffer: 2 ** 30 };
+      const options = { env: { ...process.env, ...env, ...own }, maxBuffer: 2 ** 30, timeout: MOST_MS };
       const child = execFile(process.execPath, [...argv(args)], options, (_error, stdout, stderr) =>
         resolve({ code: child.exitCode, stdout, stderr }),
       );

@@ -1,13 +1,19 @@
 /** What the journal's promises rest on in the database, as this project's role has it there. Nothing stops a project that goes without: its operator is told. */
+import { FaultError } from "@orgate/core/vocab";
 import { asUnreadable } from "./faults.ts";
+import { findSkew } from "./lease.ts";
 import { type DatabaseOptions, isBehindPooler, type Link, openLink } from "./link.ts";
 
 type Setting = Readonly<{ name: string; setting: string; source: string }>;
 
-/** One line for each setting that takes something back from the promises. Rejects as a store does that cannot be opened. */
+/** One line for each setting that takes something back from the promises. Rejects as a store does that cannot be opened, and where no process could begin. */
 export async function findWeakSettings(options: DatabaseOptions): Promise<readonly string[]> {
   const link = await openLink({ ...options, poolSize: 1 });
   try {
+    const sent = Date.now();
+    const [clock] = await link.read<{ at: string }>("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at");
+    const skew = findSkew(Number(clock?.at), sent, link.place);
+    if (skew !== null) throw new FaultError(skew);
     const names = ["fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names", "statement_timeout"];
     const rows = await link.read<Setting>("SELECT name, setting, source FROM pg_settings WHERE name = ANY($1)", [names]);
     return [...weakIn(new Map(rows.map((row) => [row.name, row])), (options.listenUrl ?? null) !== null), ...(await deafness(link))];

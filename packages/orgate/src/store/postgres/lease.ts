@@ -146,7 +146,7 @@ export const LOST_NAME: Fault = Object.freeze({
 });
 
 /** Null unless the clock of this machine is further from the database's than the time that an answer took explains. */
-function findSkew(at: number, sent: number, place: string): Fault | null {
+export function findSkew(at: number, sent: number, place: string): Fault | null {
   const skew = at < sent ? sent - at : at > Date.now() ? Date.now() - at : 0;
   if (Math.abs(skew) <= MOST_SKEW_MS) return null;
   const far = `${Math.round(Math.abs(skew) / 1_000)} s ${skew > 0 ? "ahead of" : "behind"}`;

@@ -60,7 +60,7 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
   const pool: Pool = new pg.Pool({
     ...common,
     ...settings,
-    connectionString: url,
+    connectionString: withPlainMode(url),
     max: poolSize,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
@@ -107,7 +107,7 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
         client.release(broken);
       }
     },
-    listener: () => new pg.Client({ ...common, connectionString: listenUrl ?? url }),
+    listener: () => new pg.Client({ ...common, connectionString: withPlainMode(listenUrl ?? url) }),
     close() {
       isClosed = true;
       return pool.end();
@@ -144,6 +144,15 @@ function describePlace(url: string): string {
     const detail = "the address of the database is not `postgres://user:password@host:port/name`";
     throw new FaultError({ kind: "journal-unreadable", file: "[cluster]", detail }, error);
   }
+}
+
+/** `pg` takes these modes for `verify-full` too, and says so in ten lines each time. */
+function withPlainMode(address: string): string {
+  const url = new URL(address);
+  const { searchParams: given } = url;
+  if (!/^(prefer|require|verify-ca)$/.test(given.get("sslmode") ?? "") || given.has("uselibpqcompat")) return address;
+  given.set("sslmode", "verify-full");
+  return url.href;
 }
 
 const withoutUndefined = <T extends object>(all: T): Partial<T> =>

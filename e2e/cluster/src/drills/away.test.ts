@@ -1,0 +1,38 @@
+/** A database that stays away: processes give up in one line, and whoever starts them again finds every turn where it was. */
+import { afterEach, expect, test } from "vitest";
+import { DATABASE, openLine } from "../chaos/deployment.ts";
+import { startPostgres } from "../servers/postgres.ts";
+import type { TcpProxy } from "../servers/proxy.ts";
+import { complaintsOf, openDrill } from "./drill.ts";
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+test("a database that is away for longer than 30 s in the middle of turns ends the workers with the reason; started again they go on, with nothing lost and nothing done twice", {
+  timeout: 240_000,
+}, async () => {
+  const postgres = await startPostgres();
+  ends.push(postgres.kill);
+  const lines: TcpProxy[] = [];
+  const envOf = async () => {
+    const { line, url } = await openLine(postgres.url(), () => postgres.port);
+    lines.push(line);
+    return { [DATABASE]: url };
+  };
+  const drill = await openDrill({ seed: 41, url: postgres.url(), size: { envOf } });
+  ends.push(drill.close);
+  const opening = drill.open(1, 8);
+  await drill.shown(60);
+  for (const line of lines) line.close();
+  await expect.poll(() => drill.cluster.workers.some((one) => one.isRunning()), { timeout: 120_000 }).toBe(false);
+  const said = complaintsOf(drill.cluster.workers);
+  console.log(said.length, said.at(0), said.at(-1), complaintsOf(drill.cluster.serving).length);
+  for (const line of lines) line.open();
+  await opening;
+  expect(await drill.settle(120_000)).toEqual([]);
+  const { violations } = await drill.end();
+  expect(violations).toEqual([]);
+  expect(said.filter((line) => !line.includes("cannot be reached"))).toEqual([]);
+});
