@@ -25,7 +25,11 @@ export default defineConfig({
     tags: [
       { name: "postgres", description: "" },
       { name: "debian", description: lacking ?? "", ...(isSkipped ? { skip: true } : {}) },
-      { name: "small-disk", description: noDisk ?? "", ...(noDisk !== null && process.env.ORGATE_REQUIRE === undefined ? { skip: true } : {}) },
+      {
+        name: "small-disk",
+        description: noDisk ?? "",
+        ...(noDisk !== null && process.env.ORGATE_REQUIRE === undefined ? { skip: true } : {}),
+      },
     ],
     globalSetup: ["e2e/cluster/src/contracts-setup.ts"],
     maxWorkers: 2,

@@ -53,8 +53,24 @@ async function inDatabase(name: string, ...statements: readonly string[]): Promi
 /** Settings of a server that lets nobody into the database `tls` without TLS, and its certificate. */
 async function openTls(): Promise<Readonly<{ settings: Readonly<Record<string, string>>; certificate: string }>> {
   const folder = ownFolder("tls");
-  const [key, certificate, rules] = ["key.pem", "certificate.pem", "hba.conf"].map((name) => join(folder, name)) as [string, string, string];
-  const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"];
+  const [key, certificate, rules] = ["key.pem", "certificate.pem", "hba.conf"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const args = [
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-nodes",
+    "-days",
+    "2",
+    "-subj",
+    "/CN=127.0.0.1",
+  ];
   await promisify(execFile)("openssl", [...args, "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]);
   const at = "all 127.0.0.1/32 scram-sha-256";
   writeFileSync(rules, `hostssl tls ${at}\nhost postgres,orgate,nowhere,other,newer,others ${at}\n`);
@@ -71,10 +87,18 @@ const clock = (by: string) => async (): Promise<Readonly<Record<string, string>>
 });
 const cases: readonly Case[] = [
   { what: "no address", env: async () => "", says: new RegExp(`\\$${DATABASE}, and there is nothing in it`) },
-  { what: "the address of another database", env: async () => "mysql://orgate:laboratory@127.0.0.1:1/x", says: /is not `postgres:\/\/user:password@host:port\/name`/ },
+  {
+    what: "the address of another database",
+    env: async () => "mysql://orgate:laboratory@127.0.0.1:1/x",
+    says: /is not `postgres:\/\/user:password@host:port\/name`/,
+  },
   { what: "a wrong port", env: async () => changed((url) => void (url.port = "1")), says: /cannot be reached: connect ECONNREFUSED/ },
   { what: "a wrong password", env: async () => changed((url) => void (url.password = "guess")), says: /refuses the user or the password/ },
-  { what: "an unknown database", env: async () => changed((url) => void (url.pathname = "/nowhere")), says: /has no such database.*create it, or correct `database`/ },
+  {
+    what: "an unknown database",
+    env: async () => changed((url) => void (url.pathname = "/nowhere")),
+    says: /has no such database.*create it, or correct `database`/,
+  },
   {
     what: "no TLS where the server asks for it",
     env: () => postgres.createDatabase("tls"),
@@ -101,7 +125,13 @@ const cases: readonly Case[] = [
   },
   {
     what: "a journal of a newer version",
-    env: () => inDatabase("newer", "CREATE SCHEMA orgate", "CREATE TABLE orgate.format (version int, migrations int)", "INSERT INTO orgate.format VALUES (2, 999)"),
+    env: () =>
+      inDatabase(
+        "newer",
+        "CREATE SCHEMA orgate",
+        "CREATE TABLE orgate.format (version int, migrations int)",
+        "INSERT INTO orgate.format VALUES (2, 999)",
+      ),
     says: /a newer version of Orgate has made it/,
   },
   {

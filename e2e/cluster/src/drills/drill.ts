@@ -7,7 +7,7 @@ import { SCHEDULE } from "../chaos/project.ts";
 import { gatherEvidence, openWorld, type World, waitForPeace } from "../chaos/world.ts";
 import type { ServerProcess } from "../servers/process.ts";
 
-/** `url`: how commands reach the database, which are run by this process. `way`: how processes do; straight there unless given. */
+/** `url`: how commands of this process reach the database; processes of the drill too, unless `size` says otherwise. */
 export type DrillOptions = Readonly<{
   seed: number;
   url: string;

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-type Pair = Readonly<{ primary: Postgres; replica: Replica; drill: Drill; /** From now on lines lead to the replica. */ turn(): void }>;
+type Pair = Readonly<{ primary: Postgres; replica: Replica; drill: Drill /** From now on lines lead to the replica. */; turn(): void }>;
 
 async function openPair(waits: boolean): Promise<Pair> {
   const primary = await startDebianPostgres();

@@ -25,7 +25,9 @@ async function restore(primary: Postgres, data: string, archive: string): Promis
   const restored = await startPostgres({ programs: primary.programs, data, settings });
   ends.push(restored.kill);
   const recovering = "SELECT pg_is_in_recovery() AS recovering";
-  await expect.poll(async () => (await restored.query<{ recovering: boolean }>(recovering))[0]?.recovering, { timeout: 60_000 }).toBe(false);
+  await expect
+    .poll(async () => (await restored.query<{ recovering: boolean }>(recovering))[0]?.recovering, { timeout: 60_000 })
+    .toBe(false);
   return restored;
 }
 
@@ -39,7 +41,7 @@ test("a project restored to a point in time has every entry that was shown befor
   let server = primary;
   const drill = await openDrill({ seed: 23, url: primary.url(), size: { envOf: linesTo(primary.url(), () => server.port) } });
   ends.push(drill.close);
-  const { project, clients } = drill;
+  const { project } = drill;
   const headNow = async (): Promise<string> => (await project.orgate(["journal", "head"])).trim();
 
   const opening = drill.open(1, 10);
@@ -66,13 +68,16 @@ test("a project restored to a point in time has every entry that was shown befor
   await project.orgate(["halt", "all", "--reason", "restored from a copy"], there);
   const before = drill.outside.effects().length;
   await Promise.all(drill.processes.map((one) => one.start()));
-  // Turns that were running end as halted, and nothing takes effect.
-  await drill.open(11, 12);
-  const still = (await clients.unfinished()) ?? [];
-  console.log(still, await project.orgate(["sessions", "list"], there));
-  for (const line of still) console.log(await project.orgate(["sessions", "show", line.split(" ")[0] ?? ""], there));
+  await drill.open(11, 12); // they wait with the halt
+  const listed = await project.orgate(["sessions", "list", "--limit", "500"], there);
+  const find = (line: RegExp): readonly string[] => [...listed.matchAll(line)].map(([, session = ""]) => session);
+  const waiting = find(/^(s_\S+) +waiting +boss /gm);
+  const halted = find(/^(s_\S+) +idle +boss .* halted /gm);
+  expect(listed).toContain("halted"); // turns that were running have ended so
+  for (const session of waiting.slice(0, 1)) await project.orgate(["sessions", "cancel", session, "--reason", "somebody did it"], there);
   expect(drill.outside.effects().length).toBe(before);
   await project.orgate(["resume-work", "all", "--reason", "compared with the systems outside"], there);
+  for (const session of halted) expect((await project.run(["sessions", "say", session, "go on"], there)).code).toBeOneOf([0, 3]);
   expect(await drill.settle(120_000)).toEqual([]);
   const { violations } = await drill.end(told, there);
   // What happened between the point and the loss is unknown to the restored journal: these rules speak of it, all others hold.

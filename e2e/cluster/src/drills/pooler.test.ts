@@ -1,7 +1,7 @@
 // @module-tag debian
 /** Whole processes behind PgBouncer in transaction mode, as docs/guide/cluster.md sets them up; and the ways to set them up wrongly. */
 import { afterEach, expect, test } from "vitest";
-import { CLUSTER_SETTINGS, DATABASE, revive } from "../chaos/deployment.ts";
+import { CLUSTER_SETTINGS, revive } from "../chaos/deployment.ts";
 import { startPgBouncer } from "../servers/pgbouncer.ts";
 import { startPostgres } from "../servers/postgres.ts";
 import { complaintsOf, openDrill } from "./drill.ts";
@@ -35,7 +35,9 @@ test("a coordinator and two workers behind PgBouncer drive sessions to their end
   expect(await drill.settle(120_000)).toEqual([]);
 
   const untimed = /`statement_timeout` of the database is 0 .*`statement_seconds` does not reach a database behind a pooler/;
-  const doctor = async (env: Readonly<Record<string, string>>): Promise<Readonly<{ ok: boolean; detail: string; weak: readonly string[] }>> =>
+  const doctor = async (
+    env: Readonly<Record<string, string>>,
+  ): Promise<Readonly<{ ok: boolean; detail: string; weak: readonly string[] }>> =>
     JSON.parse((await drill.project.run(["doctor", "--json"], env)).stdout).journal;
   expect(await doctor({})).toMatchObject({ ok: true, weak: [expect.stringMatching(untimed)] });
   expect(drill.cluster.workers[1]?.log()).toMatch(untimed);

@@ -30,7 +30,11 @@ function weakIn(settings: ReadonlyMap<string, Setting>, isPooled: boolean): read
   };
   warn("fsync", "off", "a crash of its machine can damage or lose the journal; turn it on");
   warn("full_page_writes", "off", "a crash of its machine can damage the journal; turn it on");
-  warn("synchronous_commit", "off", "entries that count as written are gone after a crash, and calls in them may be made twice; turn it on");
+  warn(
+    "synchronous_commit",
+    "off",
+    "entries that count as written are gone after a crash, and calls in them may be made twice; turn it on",
+  );
   if ((settings.get("synchronous_standby_names")?.setting ?? "") !== "")
     warn("synchronous_commit", "local", "commits do not wait for the replica, and one that is promoted may lack entries; turn it on");
   const fix = "`statement_seconds` does not reach a database behind a pooler: `ALTER ROLE … SET statement_timeout = '30s'` does";
