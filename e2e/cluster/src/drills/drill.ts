@@ -26,6 +26,8 @@ export type Drill = World &
     shown(more: number): Promise<void>;
     /** What clients were told so far. */
     told(): Acknowledged;
+    /** Starts what has ended, as an orchestrator would. */
+    revive(): Promise<unknown>;
     /** Answers, starts what has ended, and waits until nothing is left to do; what still is after `ms`. */
     settle(ms: number): Promise<readonly string[]>;
     /** Ends clients and processes and judges; `told`: by what clients were told until then. */
@@ -54,6 +56,7 @@ export async function openDrill({ seed, url, settings = CLUSTER_SETTINGS, env = 
       while (entries.size < enough) await sleep(20);
     },
     told: () => ({ entries: new Map(entries), jobs: new Map(jobs), answers: new Set(answers) }),
+    revive: () => revive(processes),
     async settle(ms) {
       await revive(processes);
       await clients.pauseSchedule(SCHEDULE);

@@ -46,6 +46,7 @@ test("with synchronous_standby_names a promoted replica has every entry that was
   await replica.start();
   await replica.promote();
   turn();
+  await drill.revive();
   await opening;
   await drill.open(JOBS + 1, JOBS + 2);
   const left = await drill.settle(120_000);

@@ -1,7 +1,7 @@
 // @module-tag debian
 /** Whole processes behind PgBouncer in transaction mode, as docs/guide/cluster.md sets them up; and the ways to set them up wrongly. */
 import { afterEach, expect, test } from "vitest";
-import { CLUSTER_SETTINGS, revive } from "../chaos/deployment.ts";
+import { CLUSTER_SETTINGS } from "../chaos/deployment.ts";
 import { startPgBouncer } from "../servers/pgbouncer.ts";
 import { startPostgres } from "../servers/postgres.ts";
 import { complaintsOf, openDrill } from "./drill.ts";
@@ -30,7 +30,7 @@ test("a coordinator and two workers behind PgBouncer drive sessions to their end
   const opening = drill.open(1, 8);
   await drill.shown(100);
   await drill.cluster.workers[0]?.kill();
-  await revive(drill.processes);
+  await drill.revive();
   await opening;
   expect(await drill.settle(120_000)).toEqual([]);
 
