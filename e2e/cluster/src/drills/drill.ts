@@ -64,7 +64,7 @@ export async function openDrill({ seed, url, settings = CLUSTER_SETTINGS, env = 
     },
     async end(told = clients.acknowledged, own = {}) {
       await clients.end();
-      for (const server of processes) await server.stop();
+      await Promise.all(processes.map((server) => server.stop()));
       return judge({ ...(await gatherEvidence(folder, project, outside, own)), acknowledged: told });
     },
     async close() {

@@ -34,7 +34,7 @@ async function openPair(waits: boolean): Promise<Pair> {
 const JOBS = 8;
 
 test("with synchronous_standby_names a promoted replica has every entry that was shown, no effect happens twice, and every session ends", {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const { primary, replica, drill, turn } = await openPair(true);
   const opening = drill.open(1, JOBS);
@@ -59,7 +59,7 @@ test("with synchronous_standby_names a promoted replica has every entry that was
 });
 
 test("without it, a replica that was behind has lost entries that were shown, and the journal says so where its head was kept", {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const { primary, replica, drill, turn } = await openPair(false);
   const opening = drill.open(1, JOBS);

@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 
 test("processes whose database has no room say so in one line and end; when there is room their sessions go on, with nothing lost and nothing done twice", {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const disk = mountSmallDisk(48);
   ends.push(disk.end);

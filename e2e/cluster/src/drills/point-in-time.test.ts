@@ -32,7 +32,7 @@ async function restore(primary: Postgres, data: string, archive: string): Promis
 }
 
 test("a project restored to a point in time has every entry that was shown before it and none after, and its sessions go on when the halt is lifted", {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const archive = ownFolder("archive");
   const archiveCommand = `test ! -f ${archive}/%f && cp %p ${archive}/%f`;

@@ -14,7 +14,7 @@ afterEach(async () => {
 const LISTEN = "ORGATE_LISTEN";
 
 test("a coordinator and two workers behind PgBouncer drive sessions to their ends, approvals and a killed worker included; what is set up wrongly there is said in one line", {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const postgres = await startPostgres();
   ends.push(postgres.kill);

@@ -255,7 +255,7 @@ export class SessionDriver {
   }
 
   #sweepSoon(also?: "interrupted"): void {
-    if (this.#isLeaving) return;
+    if (this.#isLeaving || this.#isStopped) return;
     if (this.#isSweeping) {
       if (this.#sweepNext !== "interrupted") this.#sweepNext = also ?? "arrived";
       return;
