@@ -36,7 +36,9 @@ test("J-3 W-30 a database that is away for longer than 30 s in the middle of tur
   expect(await drill.settle(120_000)).toEqual([]);
   // A coordinator that outlived it all tells of turns again, which it does from the journal.
   const session = drill.told().jobs.get("9") ?? "";
-  await expect.poll(() => drill.cluster.serving[0]?.log(), { timeout: 60_000 }).toMatch(new RegExp(`"turn.started","session":"${session}"`));
+  await expect
+    .poll(() => drill.cluster.serving[0]?.log(), { timeout: 60_000 })
+    .toMatch(new RegExp(`"turn.started","session":"${session}"`));
   const { violations } = await drill.end();
   expect(violations).toEqual([]);
   expect(said).toContainEqual(expect.stringContaining("cannot be reached"));

@@ -33,12 +33,8 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-/** A URL with another part. */
-function changed(change: (url: URL) => void): string {
-  const url = new URL(postgres.url());
-  change(url);
-  return url.href;
-}
+/** The URL with another part. */
+const changed = (parts: Partial<Pick<URL, "port" | "password" | "pathname">>): string => Object.assign(new URL(postgres.url()), parts).href;
 
 async function inDatabase(name: string, ...statements: readonly string[]): Promise<string> {
   const { default: pg } = await import("pg");
@@ -92,11 +88,11 @@ const cases: readonly Case[] = [
     env: async () => "mysql://orgate:laboratory@127.0.0.1:1/x",
     says: /is not `postgres:\/\/user:password@host:port\/name`/,
   },
-  { what: "a wrong port", env: async () => changed((url) => void (url.port = "1")), says: /cannot be reached: connect ECONNREFUSED/ },
-  { what: "a wrong password", env: async () => changed((url) => void (url.password = "guess")), says: /refuses the user or the password/ },
+  { what: "a wrong port", env: async () => changed({ port: "1" }), says: /cannot be reached: connect ECONNREFUSED/ },
+  { what: "a wrong password", env: async () => changed({ password: "guess" }), says: /refuses the user or the password/ },
   {
     what: "an unknown database",
-    env: async () => changed((url) => void (url.pathname = "/nowhere")),
+    env: async () => changed({ pathname: "/nowhere" }),
     says: /has no such database.*create it, or correct `database`/,
   },
   {
