@@ -100,11 +100,16 @@ export class SessionDriver {
   /** What changed while a sweep was under way is looked at by the next. */
   #sweepNext: "none" | "arrived" | "interrupted" = "none";
   #isLeaving = false;
+  /** The journal takes nothing any more: whoever runs this process is told so, and not of every session. */
+  #isStopped = false;
 
   constructor({ runtime, role, atOnce, waitMs, report, summon = null }: SessionDriverOptions) {
     const { store } = runtime.place;
     const { journal, inbox } = store;
     this.#runtime = runtime;
+    void store.stopped.then(() => {
+      this.#isStopped = true;
+    });
     this.#role = role;
     this.#report = report;
     this.#summon = role === "server" ? null : summon;
@@ -215,7 +220,7 @@ export class SessionDriver {
       this.#report({ kind: "drove", session, result });
     } catch (error) {
       if (isFault(error, "session-held") || (this.#isLeaving && isFault(error, "runtime-closed"))) return; // its holder sees what has come
-      this.#report({ kind: "failed", session, error });
+      if (!this.#isStopped) this.#report({ kind: "failed", session, error });
       if (isFault(error, "hold-lost")) return; // whoever has it now drives it; if nobody has, the next sweep finds it: it was not left as it stands
       if (isFault(error) && JOURNAL_FAULTS.has(error.fault.kind)) this.#waiters.fail(session, error);
       if (isFault(error, "journal-unreadable") || isFault(error, "journal-unwritable")) return; // a database that is back is no news of the session: the next sweep takes it up
@@ -294,7 +299,7 @@ export class SessionDriver {
   }
 
   #sweepSoon(also?: "interrupted"): void {
-    if (this.#isLeaving) return;
+    if (this.#isLeaving || this.#isStopped) return;
     if (this.#isSweeping) {
       if (this.#sweepNext !== "interrupted") this.#sweepNext = also ?? "arrived";
       return;

@@ -10,7 +10,7 @@ import { hostname } from "node:os";
 import { type Epoch, epoch, type Fault, FaultError, millis, type SessionId, type WriterId, writerId } from "@orgate/core/vocab";
 import type { Holding, HoldingChange } from "../sealer.ts";
 import type { WriterProcess } from "../store.ts";
-import { asUnwritable } from "./faults.ts";
+import { asUnwritable, isConnectionLost, mayRetry } from "./faults.ts";
 import { type Link, SILENCE_MS } from "./link.ts";
 import { SILENT_MS } from "./schema/functions.ts";
 
@@ -82,7 +82,7 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   };
   const timer = setInterval(() => void renew().catch(() => {}), Math.min(leaseMs / 3, RENEW_MS)).unref(); // an append reports what is wrong; until then the lease runs down
 
-  const take = createTaking(link, { writer, incarnation, renew });
+  const take = createTaking(link, { writer, incarnation, renew, stop: (fault) => tell({ kind: "lost", fault }) });
   await withWriteFault(link, renew); // the clocks are compared before anything is done
   const isSure = (): boolean => {
     const less = connectedMs() > 0 ? 0 : Math.max(0, leaseMs - SILENT_MS); // without the connection others may end it that much earlier
@@ -113,8 +113,13 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   };
 }
 
-/** Takes sessions, one at a time each. */
-function createTaking(link: Link, { writer, incarnation, renew }: Pick<WriterLease, "writer" | "incarnation" | "renew">): Holding["take"] {
+type TakingNeeds = Pick<WriterLease, "writer" | "incarnation" | "renew"> & Readonly<{ stop(fault: Fault): void }>;
+
+/**
+ * Takes sessions, one at a time each. J-3 where the database refuses for a reason that does not pass by itself (its disk is full), the process stops as it does
+ * with an append: otherwise each look of a worker would try every session again.
+ */
+function createTaking(link: Link, { writer, incarnation, renew, stop }: TakingNeeds): Holding["take"] {
   const taking = new Set<SessionId>();
   const heldBy = (session: SessionId, by: string): FaultError => new FaultError({ kind: "session-held", session, by });
 
@@ -124,7 +129,11 @@ function createTaking(link: Link, { writer, incarnation, renew }: Pick<WriterLea
     try {
       for (;;) {
         const sql = `SELECT "${link.schema}".take_session($1, $2, $3, $4) AS taken`;
-        const [answer] = await withWriteFault(link, () => link.query<{ taken: Taken }>(sql, [session, writer, incarnation, isHeld]));
+        const [answer] = await link.query<{ taken: Taken }>(sql, [session, writer, incarnation, isHeld]).catch((error: unknown) => {
+          const failed = asUnwritable(error, link.place);
+          if (!isConnectionLost(error) && !mayRetry(error)) stop(failed.fault);
+          throw failed;
+        });
         const taken = answer?.taken;
         if (taken?.kind === "taken") return epoch(taken.epoch);
         if (taken?.kind === "held") throw heldBy(session, `writer \`${taken.by}\` (process ${taken.pid} on ${taken.host})`);
@@ -142,7 +151,7 @@ export const LOST_NAME: Fault = Object.freeze({
 });
 
 /** Null unless the clock of this machine is further from the database's than the time that an answer took explains. */
-function findSkew(at: number, sent: number, place: string): Fault | null {
+export function findSkew(at: number, sent: number, place: string): Fault | null {
   const skew = at < sent ? sent - at : at > Date.now() ? Date.now() - at : 0;
   if (Math.abs(skew) <= MOST_SKEW_MS) return null;
   const far = `${Math.round(Math.abs(skew) / 1_000)} s ${skew > 0 ? "ahead of" : "behind"}`;

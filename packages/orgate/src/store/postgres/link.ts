@@ -67,7 +67,7 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
   const pool: Pool = new pg.Pool({
     ...common,
     ...settings,
-    connectionString: url,
+    connectionString: withPlainMode(url),
     query_timeout: statementTimeoutMs + SILENCE_MS,
     max: poolSize,
     idleTimeoutMillis: 60_000,
@@ -100,8 +100,8 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
       }
     },
     transact: async (begin, work) => transact(await pool.connect(), begin, work),
-    vacuum: (...tables) => vacuum(new pg.Client({ ...common, connectionString: listenUrl ?? url }), tables),
-    listener: () => new pg.Client({ ...common, connectionString: listenUrl ?? url, query_timeout: SILENCE_MS }),
+    vacuum: (...tables) => vacuum(new pg.Client({ ...common, connectionString: withPlainMode(listenUrl ?? url) }), tables),
+    listener: () => new pg.Client({ ...common, connectionString: withPlainMode(listenUrl ?? url), query_timeout: SILENCE_MS }),
     close() {
       isClosed = true;
       return pool.end();
@@ -147,6 +147,13 @@ async function vacuum(client: Client, tables: readonly string[]): Promise<boolea
   }
 }
 
+/** A pooler makes up the process that a connection is told of: cancelling goes by that, and the real one changes. */
+export async function isBehindPooler(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  const told: unknown = Reflect.get(client, "processID"); // the types of `pg` lack it
+  return rows[0]?.pid !== told;
+}
+
 async function loadPg() {
   try {
     return await import("pg");
@@ -169,6 +176,15 @@ function describePlace(url: string): string {
     const detail = "the address of the database is not `postgres://user:password@host:port/name`";
     throw new FaultError({ kind: "journal-unreadable", file: "[cluster]", detail }, error);
   }
+}
+
+/** `pg` takes these modes for `verify-full` too, and says so in ten lines each time. */
+function withPlainMode(address: string): string {
+  const url = new URL(address);
+  const { searchParams: given } = url;
+  if (!/^(prefer|require|verify-ca)$/.test(given.get("sslmode") ?? "") || given.has("uselibpqcompat")) return address;
+  given.set("sslmode", "verify-full");
+  return url.href;
 }
 
 const withoutUndefined = <T extends object>(all: T): Partial<T> =>

@@ -8,7 +8,7 @@ import type { Client } from "pg";
 import { Watchers } from "../watchers.ts";
 import type { LocalCopy, MirrorRows } from "./copy.ts";
 import { asUnreadable } from "./faults.ts";
-import type { Link } from "./link.ts";
+import { isBehindPooler, type Link } from "./link.ts";
 import type { AlarmRow, SharedAlarms } from "./shared-alarms.ts";
 
 export type Listener = Readonly<{
@@ -17,7 +17,7 @@ export type Listener = Readonly<{
   catchUp(): Promise<void>;
   /** Where the journal ended at the last look, and what has grown between the one before and it. */
   position(): Position;
-  /** How long the connection has been there; 0: it is lost. */
+  /** How long the connection has been there; 0: it is lost, or a pooler's, which stands for no process. */
   connectedMs(): number;
   streamsAfter(seen: Position): Readonly<{ last: Position; streams: readonly StreamId[] }>;
   close(): Promise<void>;
@@ -158,6 +158,7 @@ class Ear {
   readonly #tell: Heard;
   #client: Client | null = null;
   #since = 0;
+  #isPooled = false;
   #isClosed = false;
 
   constructor(link: Link, own: string | null, tell: Heard) {
@@ -176,6 +177,7 @@ class Ear {
     });
     client.on("notification", ({ payload = "" }) => this.#tell.heard(payload));
     await client.connect();
+    this.#isPooled = await isBehindPooler(client);
     const { rows } = await client.query<{ channel: string }>("SELECT 'orgate_' || md5($1) AS channel", [this.#link.schema]);
     await client.query(`LISTEN "${rows[0]?.channel}"`);
     if (this.#own !== null)
@@ -202,7 +204,7 @@ class Ear {
   }
 
   connectedMs(): number {
-    return this.#client === null ? 0 : performance.now() - this.#since;
+    return this.#client === null || this.#isPooled ? 0 : performance.now() - this.#since;
   }
 
   async close(): Promise<void> {

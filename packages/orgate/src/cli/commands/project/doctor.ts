@@ -20,6 +20,7 @@ import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
+import { findClusterWeaknesses } from "../../../store/open-cluster.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
 import { hasRun, openGivenProject } from "./project.ts";
 
@@ -39,7 +40,8 @@ type Report = Readonly<{
     }>)[];
   /** `tried`: its answer was seen, or it needs none. A key that is only there may be wrong. */
   providers: readonly (Named & Readonly<{ variable: string | null; tried: boolean }>)[];
-  journal: Found;
+  /** `weak`: settings of a cluster's database that take something back from the journal's promises. */
+  journal: Found & Readonly<{ weak: readonly string[] }>;
   /** M-20 schedules and webhooks that `orgate up` would refuse. */
   declared: readonly Named[];
   /** T-16 manifests that cannot be used, each with its place; their agents are not run, the others are. */
@@ -61,7 +63,7 @@ export const doctor: RunCommand = async (given, screen) => {
     agents: loaded === null ? [] : await checkAgents(loaded, settings, { env: given.env, providers }),
     declared: config === null || loaded === null || "error" in loaded ? [] : badDeclarations(config, loaded),
     providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
-    journal: config === null ? noJournal(project) : await journalIn(config),
+    journal: config === null ? { ...noJournal(project), weak: [] } : await journalIn(config),
     tools: config === null ? [] : brokenTools(config, given),
     sandbox: await sandboxFound(),
   };
@@ -80,6 +82,7 @@ export const doctor: RunCommand = async (given, screen) => {
     [sign(report.node.ok, "bad"), "node", report.node.detail],
     [sign(report.project.ok, "bad"), "project", visible(report.project.detail)],
     [sign(report.journal.ok, "bad"), "journal", visible(report.journal.detail)],
+    ...report.journal.weak.map((line): readonly Cell[] => [{ text: "!", tone: "warn" }, "database", visible(line)]),
     ...report.agents.map(({ name, ok, tried, detail }): readonly Cell[] => [
       triedSign(ok, tried),
       `agent ${visible(name)}`,
@@ -250,22 +253,23 @@ const AFTER_POWER_CUT: Readonly<Record<PowerCut, string>> = {
   "lose-last-moments": "A POWER CUT MAY LOSE THE LAST MOMENTS, AND CALLS MADE IN THEM MAY BE MADE AGAIN: for tests only",
 };
 
-async function journalIn({ journal }: Config): Promise<Found> {
+async function journalIn({ journal }: Config): Promise<Report["journal"]> {
   const { directory, powerCut, cluster } = journal;
-  if (!hasRun(journal)) return { ok: true, detail: "none yet: it begins with the first run" };
+  if (!hasRun(journal)) return { ok: true, detail: "none yet: it begins with the first run", weak: [] };
   try {
+    const weak = cluster === null ? [] : await findClusterWeaknesses(cluster);
     const look = await openReadOnlyStore(journal);
     const [alarm] = await look.alarms.standing();
     await look.close();
     if (alarm !== undefined)
-      return { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail })) };
+      return { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail })), weak };
     const where =
       cluster === null
         ? `in ${directory}; ${AFTER_POWER_CUT[powerCut]}`
         : `schema ${cluster.schema} of ${describeSource(cluster.database)}`;
-    return { ok: true, detail: `${where}; \`orgate journal verify\` proves it` };
+    return { ok: true, detail: `${where}; \`orgate journal verify\` proves it`, weak };
   } catch (error) {
-    return { ok: false, detail: why(error) };
+    return { ok: false, detail: why(error), weak: [] };
   }
 }
 
