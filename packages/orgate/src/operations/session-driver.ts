@@ -31,6 +31,7 @@ import { findSessionHalt } from "../runtime/people/halted.ts";
 import { sendIntent } from "../runtime/people/send-intent.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { Person } from "../store/keyring.ts";
+import type { ProcessRole } from "../store/store.ts";
 import { DriveQueue } from "./driving/drive-queue.ts";
 import { IntentWaiters } from "./driving/intent-waiters.ts";
 import { LeftSessions } from "./driving/left-sessions.ts";
@@ -40,7 +41,7 @@ import { followToOutcome, type TurnOutcome } from "./driving/turn-outcome.ts";
 import { createUnattendedFinder, type FindUnattended } from "./driving/unattended.ts";
 
 /** `server`: drives what it is asked to, and what nobody drives; `coordinator`: drives nothing; `worker`: drives what others ask for, too, as soon as they do. */
-export type DriverRole = "server" | "coordinator" | "worker";
+export type DriverRole = ProcessRole;
 
 export type SessionDriverOptions = Readonly<{
   runtime: Runtime;

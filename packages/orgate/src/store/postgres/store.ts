@@ -13,7 +13,7 @@ import { openSums } from "../sqlite/proof/sums.ts";
 import type { CommitOptions, Store, StoreOpening } from "../store.ts";
 import { erasePayloads } from "./erase.ts";
 import { remoteCountKeeper } from "./keep-counts.ts";
-import { leasedProcesses, leaseWriter, type WriterLease } from "./lease.ts";
+import { leaseWriter, type WriterLease } from "./lease.ts";
 import { type DatabaseOptions, type Link, openLink } from "./link.ts";
 import type { PostgresReads } from "./reads.ts";
 import { openRequests } from "./requests.ts";
@@ -95,7 +95,7 @@ function toStore(shared: Shared, journal: SqliteJournal, lease: WriterLease): Po
     inbox,
     alarms: toStoreAlarms(alarms),
     requests: openRequests(link),
-    processes: () => leasedProcesses(link),
+    play: lease.play,
     slot: { writer: lease.writer, incarnation: lease.incarnation, isNew: reader.writerHead(lease.writer).number === 0 },
     catchUp: listener.catchUp,
     stopped: journal.whenStopped,
