@@ -22,6 +22,7 @@ import {
   isFault,
   type Millis,
   type RunResult,
+  type Seq,
   type SessionId,
 } from "@orgate/core";
 import { findAgentHalt, type StandingHalt } from "@orgate/core/vocab";
@@ -201,17 +202,19 @@ export class SessionDriver {
   }
 
   async #drive(session: SessionId): Promise<void> {
+    let bad: Seq | null = null;
     try {
       const result = await this.#runtime.resume(session).result;
       this.#report({ kind: "drove", session, result });
     } catch (error) {
       if (isFault(error, "session-held") || (this.#isLeaving && isFault(error, "runtime-closed"))) return; // its holder sees what has come
       this.#report({ kind: "failed", session, error });
+      if (isFault(error, "entry-bad") && error.fault.stream === session) bad = error.fault.seq;
       if (isFault(error, "hold-lost")) return; // whoever has it now drives it; if nobody has, the next sweep finds it: it was not left as it stands
       if (isFault(error) && JOURNAL_FAULTS.has(error.fault.kind)) this.#waiters.fail(session, error);
       if (isFault(error, "journal-unreadable") || isFault(error, "journal-unwritable")) return; // a database that is back is no news of the session: the next sweep takes it up
     }
-    await this.#left.remember(session);
+    await this.#left.remember(session, bad);
     if (this.#summon !== null) this.#sweepSoon(); // what this turn has told other sessions is in their inboxes
   }
 

@@ -62,9 +62,7 @@ function toStore(given: OwnStore, directory: string): Store {
     stored: cannot("show stored entries"),
     checkWritable: cannot("say whether it can be written"),
     erase: cannot("erase"),
-    processes: async () => [
-      { writer: journal.writer, place: "this machine", ...UNCOUNTED, quietest: [] },
-    ],
+    processes: async () => [{ writer: journal.writer, place: "this machine", ...UNCOUNTED, quietest: [] }],
     play: async () => {}, // it has nobody to tell
     requests,
     stopped: new Promise<never>(() => {}), // its appends say so
