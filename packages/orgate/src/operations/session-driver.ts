@@ -23,6 +23,7 @@ import {
   isFault,
   type Millis,
   type RunResult,
+  type Seq,
   type SessionId,
 } from "@orgate/core";
 import { findAgentHalt, type StandingHalt } from "@orgate/core/vocab";
@@ -33,6 +34,7 @@ import { sendIntent } from "../runtime/people/send-intent.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { Person } from "../store/keyring.ts";
 import { type Claiming, startClaiming } from "./driving/claiming.ts";
+import type { ProcessRole } from "../store/store.ts";
 import { DriveQueue } from "./driving/drive-queue.ts";
 import { IntentWaiters } from "./driving/intent-waiters.ts";
 import { LeftSessions } from "./driving/left-sessions.ts";
@@ -42,7 +44,7 @@ import { followToOutcome, type TurnOutcome } from "./driving/turn-outcome.ts";
 import { createUnattendedFinder, type FindUnattended } from "./driving/unattended.ts";
 
 /** `server`: drives what it is asked to, and what nobody drives; `coordinator`: drives nothing; `worker`: drives what others ask for, too, as soon as they do. */
-export type DriverRole = "server" | "coordinator" | "worker";
+export type DriverRole = ProcessRole;
 
 export type SessionDriverOptions = Readonly<{
   runtime: Runtime;
@@ -215,17 +217,19 @@ export class SessionDriver {
   }
 
   async #drive(session: SessionId): Promise<void> {
+    let bad: Seq | null = null;
     try {
       const result = await this.#runtime.resume(session).result;
       this.#report({ kind: "drove", session, result });
     } catch (error) {
       if (isFault(error, "session-held") || (this.#isLeaving && isFault(error, "runtime-closed"))) return; // its holder sees what has come
       if (!this.#isStopped) this.#report({ kind: "failed", session, error });
+      if (isFault(error, "entry-bad") && error.fault.stream === session) bad = error.fault.seq;
       if (isFault(error, "hold-lost")) return; // whoever has it now drives it; if nobody has, the next sweep finds it: it was not left as it stands
       if (isFault(error) && JOURNAL_FAULTS.has(error.fault.kind)) this.#waiters.fail(session, error);
       if (isFault(error, "journal-unreadable") || isFault(error, "journal-unwritable")) return; // a database that is back is no news of the session: the next sweep takes it up
     }
-    await this.#left.remember(session);
+    await this.#left.remember(session, bad);
     if (this.#claiming !== null) await this.#sayWhenDue(session);
     if (this.#summon !== null) this.#sweepSoon(); // what this turn has told other sessions is in their inboxes
   }

@@ -86,6 +86,8 @@ export type ReadStore = Readonly<{
   holder(session: SessionId): Promise<Holder | null>;
   /** The same of many, in one look: those that a living process holds. */
   holders(sessions: readonly SessionId[]): Promise<ReadonlyMap<SessionId, Holder>>;
+  /** Living processes that write: of this store, where it writes, that one among them. */
+  processes(): Promise<readonly WriterProcess[]>;
   close(): Promise<void>;
 }>;
 
@@ -105,8 +107,8 @@ export type Store = Omit<ReadStore, "journal"> &
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
-    /** Living processes that write, this one among them. */
-    processes(): Promise<readonly WriterProcess[]>;
+    /** Tells others what this process does: they list it with `processes`. */
+    play(role: ProcessRole): Promise<void>;
     /** Answers to requests, by idempotency key: every server of the project knows them. */
     requests: RequestKeys;
     /** Null where processes look for themselves what wants driving. */
@@ -188,13 +190,17 @@ export type StoreAlarms = Readonly<{
 
 /** `host` and `until` are null where the store is on one machine: a hold then lasts as long as its process. */
 export type Holder = Readonly<{ writer: WriterId; pid: number | null; host: string | null; until: Millis | null }>;
+/** `server`: serves and drives; `coordinator`: serves; `worker`: drives. */
+export type ProcessRole = "server" | "coordinator" | "worker";
 /**
- * A living process that writes. `place`: process and machine. What follows is null where there is only one machine, and nobody counts: `holds`, how many
- * sessions it holds; `heardMs`, how long ago it renewed its lease; `commits` since it began, and the `appends` in them as of its last renewal.
+ * A living process that writes. `place`: process and machine. What follows is null where there is only one machine, and nobody counts: `role`, also null for
+ * a run and a program of one's own; `version`, of Orgate, also null of a process that does not tell; `holds`, how many sessions it holds; `heardMs`, how long ago it renewed its lease; `commits` since it began, and the `appends` in them as of its last renewal.
  */
 export type WriterProcess = Readonly<{
   writer: WriterId;
   place: string;
+  role: ProcessRole | null;
+  version: string | null;
   holds: number | null;
   heardMs: number | null;
   commits: number | null;

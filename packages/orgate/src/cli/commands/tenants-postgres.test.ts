@@ -39,8 +39,15 @@ const missing = (its: Things): Things => {
     return made;
   };
   const { unknown, dead, ...flat } = its;
-  const named = Object.fromEntries(Object.entries(flat).map(([field, text]) => [field, other(text)])) as unknown as Omit<Things, "unknown" | "dead">;
-  return { ...named, unknown: { session: other(unknown.session), call: unknown.call }, dead: { session: other(dead.session), call: dead.call } };
+  const named = Object.fromEntries(Object.entries(flat).map(([field, text]) => [field, other(text)])) as unknown as Omit<
+    Things,
+    "unknown" | "dead"
+  >;
+  return {
+    ...named,
+    unknown: { session: other(unknown.session), call: unknown.call },
+    dead: { session: other(dead.session), call: dead.call },
+  };
 };
 const namesIn = ({ unknown, dead, ...flat }: Things): readonly string[] =>
   [...Object.values(flat), unknown.session, dead.session].sort((a, b) => b.length - a.length);
@@ -54,14 +61,28 @@ const withoutNames = (text: string, its: Things): string =>
 type Answer = Readonly<{ status: number; text: string }>;
 
 /** Streams do not end by themselves: what has come by then is what is looked at. */
-async function ask<K extends OperationName>(name: K, { url, token }: Pick<Team, "url" | "token">, its: Things, key = digits(16)): Promise<Answer> {
+async function ask<K extends OperationName>(
+  name: K,
+  { url, token }: Pick<Team, "url" | "token">,
+  its: Things,
+  key = digits(16),
+): Promise<Answer> {
   const { method, path } = OPERATIONS[name];
-  const { params = {}, query = {}, body } = SAMPLES[name](its) as { params?: Record<string, string>; query?: Record<string, string>; body?: unknown };
+  const {
+    params = {},
+    query = {},
+    body,
+  } = SAMPLES[name](its) as { params?: Record<string, string>; query?: Record<string, string>; body?: unknown };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(params[field])));
   const search = new URLSearchParams(Object.entries(query).map(([field, value]): [string, string] => [field, String(value)]));
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "idempotency-key": key };
   const isStream = !["json", "text"].includes(OPERATIONS[name].answers.kind);
-  const init = { method, headers, signal: AbortSignal.timeout(isStream ? 1_000 : 30_000), ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const init = {
+    method,
+    headers,
+    signal: AbortSignal.timeout(isStream ? 1_000 : 30_000),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
   const answer = await fetch(`${url}/api/v1${filled}?${search}`, init);
   let text = "";
   try {
@@ -85,7 +106,8 @@ async function callAll({ url, token }: Pick<Team, "url" | "token">, all: readonl
     socket.send(JSON.stringify({ kind: "call", id, operation: name, input: SAMPLES[name](its), key: digits(16) }));
   socket.on("message", (bytes: Buffer) => {
     const frame = JSON.parse(String(bytes)) as { kind: string; id?: string; status?: number; problem?: { status: number } };
-    if (frame.id !== undefined) answers.set(frame.id, { status: frame.status ?? frame.problem?.status ?? 0, text: String(bytes).replaceAll(frame.id, "ID") });
+    if (frame.id !== undefined)
+      answers.set(frame.id, { status: frame.status ?? frame.problem?.status ?? 0, text: String(bytes).replaceAll(frame.id, "ID") });
     const next = wanted[answers.size];
     if (next === undefined) done.resolve();
     else call(next);
@@ -102,7 +124,8 @@ async function callAll({ url, token }: Pick<Team, "url" | "token">, all: readonl
 /** Nothing of theirs: neither the word that stands in all they wrote, nor a name of theirs that was not asked for. */
 function expectNothingOf(theirs: Things, text: string, asked: string): void {
   const { mark: _, ...named } = theirs;
-  for (const name of [theirs.mark, ...namesIn({ ...named, mark: theirs.mark })]) if (!asked.includes(name)) expect(text).not.toContain(name);
+  for (const name of [theirs.mark, ...namesIn({ ...named, mark: theirs.mark })])
+    if (!asked.includes(name)) expect(text).not.toContain(name);
 }
 
 /** An input that its owner may send is not refused for its form. */
@@ -112,7 +135,8 @@ function expectAbsence(name: OperationName, { status, text }: Answer, its: Thing
   else expect(withoutNames(text, its)).toContain(inWords);
 }
 
-const isNamed = (name: OperationName, its: Things): boolean => JSON.stringify(SAMPLES[name](its)) !== JSON.stringify(SAMPLES[name](missing(its)));
+const isNamed = (name: OperationName, its: Things): boolean =>
+  JSON.stringify(SAMPLES[name](its)) !== JSON.stringify(SAMPLES[name](missing(its)));
 
 /** All that the first team got: what is kept from the other was there to be got. */
 const got: string[] = [];
@@ -131,7 +155,10 @@ describe("J-37 what one team has", () => {
     if (!isNamed(name, its)) return expect([tried.status, tried.text]).toEqual([OPERATIONS[name].status, tried.text]);
     const never = missing(its);
     const absent = await ask(name, other, never);
-    expect({ status: tried.status, text: withoutNames(tried.text, its) }).toEqual({ status: absent.status, text: withoutNames(absent.text, never) });
+    expect({ status: tried.status, text: withoutNames(tried.text, its) }).toEqual({
+      status: absent.status,
+      text: withoutNames(absent.text, never),
+    });
     expectAbsence(name, tried, its);
     const there = await ask(name, { url: own.url, token: other.token }, its); // their own key, at the server of the first
     if (OPERATIONS[name].act !== "open") expect([401, 429], there.text).toContain(there.status); // 429: unknown keys may not try often
@@ -152,7 +179,11 @@ describe("J-37 what one team has", () => {
       expect(tried?.status, name).toBeGreaterThan(0);
       expectNothingOf(its, tried?.text ?? "", JSON.stringify(SAMPLES[name](its)));
       if (!isNamed(name, its)) continue;
-      expect([name, tried?.status, withoutNames(tried?.text ?? "", its)]).toEqual([name, absent?.status, withoutNames(absent?.text ?? "", never)]);
+      expect([name, tried?.status, withoutNames(tried?.text ?? "", its)]).toEqual([
+        name,
+        absent?.status,
+        withoutNames(absent?.text ?? "", never),
+      ]);
       if (tried !== undefined) expectAbsence(name, tried, its);
     }
   });

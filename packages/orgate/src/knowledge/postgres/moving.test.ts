@@ -31,7 +31,11 @@ const chunk = (text: string, n: number): KnowledgeItem =>
 async function fill(store: KnowledgeStore): Promise<readonly KnowledgeId[]> {
   const forgotten = makeFact("secret", "is", "kwvjhidden");
   const all = [
-    makeFact("Billing", "uses", "PostgreSQL for ledgers", { labels: [label("untrusted"), label("pii")], directory: "src\\billing", verified: true }),
+    makeFact("Billing", "uses", "PostgreSQL for ledgers", {
+      labels: [label("untrusted"), label("pii")],
+      directory: "src\\billing",
+      verified: true,
+    }),
     makeFact("Billing", "uses", "a newer ledger", { created: millis(5), validFrom: millis(1), validTo: millis(9), confidence: 0.1 }),
     makeFact("O'Brien", "said", "\0 and back\\slash '", { scope: "shared", agent: null }),
     makeFact("天気", "は", "東京で晴れです", { agent: "bob" }),
@@ -152,7 +156,10 @@ test("J-37 knowledge that is not the same after it was copied is an error, whate
     "UPDATE @.knowledge_documents SET chunks = 7",
   ]) {
     await there.link.query(spoil.replace("@", `"${there.schema}"`));
-    await expect(KNOWLEDGE_BESIDE.compare(there.link, db, () => {}), spoil).rejects.toThrow("are not the same");
+    await expect(
+      KNOWLEDGE_BESIDE.compare(there.link, db, () => {}),
+      spoil,
+    ).rejects.toThrow("are not the same");
     await there.copy(directory);
   }
 });

@@ -52,7 +52,10 @@ const toRows = (db: DatabaseSync | null): RowSource => ({
   tables: TABLES,
   toTarget: (table) => (row) =>
     table === ITEMS
-      ? { same: { ...sameColumns(table, row), verified: row.verified === 1 }, more: { words: [...new Set(wordsOf(row))].map(lexeme).join(" ") } }
+      ? {
+          same: { ...sameColumns(table, row), verified: row.verified === 1 },
+          more: { words: [...new Set(wordsOf(row))].map(lexeme).join(" ") },
+        }
       : { same: sameColumns(table, row), more: {} },
 });
 

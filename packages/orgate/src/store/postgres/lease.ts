@@ -8,8 +8,9 @@
  */
 import { hostname } from "node:os";
 import { type Epoch, epoch, type Fault, FaultError, millis, type SessionId, type WriterId, writerId } from "@orgate/core/vocab";
+import { version } from "../../node/version.ts";
 import type { Holding, HoldingChange } from "../sealer.ts";
-import type { WriterProcess } from "../store.ts";
+import type { ProcessRole, WriterProcess } from "../store.ts";
 import { asUnwritable, isConnectionLost, mayRetry } from "./faults.ts";
 import { type Link, SILENCE_MS } from "./link.ts";
 import { SILENT_MS } from "./schema/functions.ts";
@@ -25,6 +26,8 @@ export type WriterLease = Readonly<{
   begin(): Readonly<{ renewed(): void }>;
   /** Renews it, also when it had run out: what others have taken meanwhile is not held any more. Throws when the name is another's. */
   renew(): Promise<void>;
+  /** Others list this process with its role. */
+  play(role: ProcessRole): Promise<void>;
   /** Told of appends that were committed: the next renewal tells others. */
   count(appends: number): void;
   holding: Holding;
@@ -56,6 +59,12 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   );
   if (row === undefined) throw new Error("claim_writer answers");
   const [writer, incarnation] = [writerId(row.writer), Number(row.incarnation)];
+  const describe = async (role: ProcessRole | ""): Promise<void> => {
+    await link.query(`UPDATE "${schema}".writers SET version = $3, role = $4 WHERE writer = $1 AND incarnation = $2`, [
+      ...[writer, incarnation, version(), role],
+    ]);
+  };
+  await withWriteFault(link, () => describe("")); // the name may have been that of another process
   const begin = () => {
     const sent = inFuture(leaseMs);
     const renewed = (): void => {
@@ -98,6 +107,7 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
     },
     begin,
     renew,
+    play: (role) => withWriteFault(link, () => describe(role)),
     count: (committed) => {
       appends += committed;
     },
@@ -175,6 +185,8 @@ type ProcessRow = Readonly<{
   writer: string;
   host: string;
   pid: number;
+  version: string;
+  role: ProcessRole | "";
   holds: string;
   heard: string;
   batch: string;
@@ -188,13 +200,13 @@ const NAMED = 20;
 export async function leasedProcesses(link: Link): Promise<readonly WriterProcess[]> {
   const held = `"${link.schema}".streams AS s WHERE s.holder = w.writer AND s.incarnation = w.incarnation`;
   const rows = await link.read<ProcessRow>(
-    `SELECT w.writer, w.host, w.pid, w.batch, w.appends, (SELECT count(*) FROM ${held}) AS holds,
+    `SELECT w.writer, w.host, w.pid, w.version, w.role, w.batch, w.appends, (SELECT count(*) FROM ${held}) AS holds,
        (SELECT json_agg(q) FROM (SELECT s.stream AS session, s.at FROM ${held} ORDER BY s.at LIMIT ${NAMED}) AS q) AS quietest,
        greatest(0, w.lease_ms - extract(epoch FROM w.lease_until - clock_timestamp()) * 1000) AS heard
      FROM "${link.schema}".writers AS w WHERE w.lease_until > clock_timestamp() ORDER BY length(w.writer), w.writer`,
   );
-  return rows.map(({ writer, host, pid, holds, heard, batch, appends, quietest }) => ({
-    ...{ writer: writerId(writer), place: `process ${pid} on ${host}` },
+  return rows.map(({ writer, host, pid, version: its, role, holds, heard, batch, appends, quietest }) => ({
+    ...{ writer: writerId(writer), place: `process ${pid} on ${host}`, role: role === "" ? null : role, version: its === "" ? null : its },
     ...{ holds: Number(holds), heardMs: Math.round(Number(heard)), commits: Number(batch), appends: Number(appends) },
     quietest: (quietest ?? []).map(({ session, at }) => ({ session, at: millis(at) })),
   }));

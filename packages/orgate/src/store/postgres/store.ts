@@ -14,7 +14,7 @@ import type { CommitOptions, Store, StoreOpening } from "../store.ts";
 import { openClaims } from "./claims.ts";
 import { erasePayloads } from "./erase.ts";
 import { remoteCountKeeper } from "./keep-counts.ts";
-import { leasedProcesses, leaseWriter, type WriterLease } from "./lease.ts";
+import { leaseWriter, type WriterLease } from "./lease.ts";
 import { type DatabaseOptions, type Link, openLink } from "./link.ts";
 import type { PostgresReads } from "./reads.ts";
 import { openRequests } from "./requests.ts";
@@ -101,7 +101,7 @@ function toStore(shared: Shared, { journal, lease, claimMs }: StoreParts): Postg
     alarms: toStoreAlarms(alarms),
     requests: openRequests(link),
     claims: openClaims(link, listener.watchers, claimMs),
-    processes: () => leasedProcesses(link),
+    play: lease.play,
     slot: { writer: lease.writer, incarnation: lease.incarnation, isNew: reader.writerHead(lease.writer).number === 0 },
     catchUp: listener.catchUp,
     stopped: journal.whenStopped,

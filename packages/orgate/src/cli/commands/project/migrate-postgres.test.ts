@@ -107,7 +107,9 @@ async function listBeside(place: Place) {
         ...row,
         body: fromStoredText(String(row["body"])),
       }))
-    : new DatabaseSync(join(place.desk.root, ".orgate", "requests.db")).prepare("SELECT id, digest, status, body FROM requests ORDER BY id").all();
+    : new DatabaseSync(join(place.desk.root, ".orgate", "requests.db"))
+        .prepare("SELECT id, digest, status, body FROM requests ORDER BY id")
+        .all();
   const { bytes: _, ...stats } = (await place.json("knowledge", "stats")) as { bytes?: number };
   return { rows, stats, found: await knownAbout(place, "ledgers"), gone: await knownAbout(place, "zqxcanary") };
 }
@@ -129,7 +131,8 @@ async function dieAt(place: Place, step: string, ...args: readonly string[]) {
 }
 
 /** Tables are copied and compared alike: of these steps, those that are about the largest. */
-const isTried = (step: string): boolean => !/^(copying|comparing) [a-z_]+$/.test(step) || / (appends|blobs|inbox|knowledge_items)$/.test(step);
+const isTried = (step: string): boolean =>
+  !/^(copying|comparing) [a-z_]+$/.test(step) || / (appends|blobs|inbox|knowledge_items)$/.test(step);
 
 /** Killed before every step, one after the other: each try goes on where the one before was killed. */
 async function moveThroughKills(place: Place, args: readonly string[], steps: readonly string[]): Promise<void> {
@@ -165,7 +168,10 @@ test("J-37 a move that is killed before any of its steps goes on with the same c
   });
   const before = await seen();
   expect(before.beside).toMatchObject({
-    rows: [{ id: "given", status: 201, body: "an \\ answer \0 as it was" }, { id: "under way", status: 0 }],
+    rows: [
+      { id: "given", status: 201, body: "an \\ answer \0 as it was" },
+      { id: "under way", status: 0 },
+    ],
     ...{ stats: { forgotten: 1 }, found: [{}], gone: [] },
   });
   await moveThroughKills(place, ["migrate", ...there], steps.there);
@@ -213,9 +219,15 @@ test("J-37 W-5 who repeats a request after the move, there or back, gets the sam
   const asked = async (text: string) => {
     const server = desk.start(["up", "--port", "0", "--json", "--as", "ana"], undefined, env);
     const line = new Promise<string>((resolve) => server.child.stdout && createInterface(server.child.stdout).once("line", resolve));
-    const { url } = JSON.parse(await Promise.race([line, server.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))])) as { url: string };
+    const { url } = JSON.parse(await Promise.race([line, server.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))])) as {
+      url: string;
+    };
     if (!desk.has("token")) desk.write("token", ((await json("keys", "create", "ana", "--api", "--as", "ana")) as { token: string }).token);
-    const headers = { authorization: `Bearer ${desk.read("token")}`, "content-type": "application/json", "idempotency-key": "one-and-the-same" };
+    const headers = {
+      authorization: `Bearer ${desk.read("token")}`,
+      "content-type": "application/json",
+      "idempotency-key": "one-and-the-same",
+    };
     const answer = await fetch(`${url}/api/v1/agents/desk/execute`, { method: "POST", headers, body: JSON.stringify({ input: text }) });
     const body = await answer.text();
     server.kill("SIGTERM");

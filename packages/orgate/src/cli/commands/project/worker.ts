@@ -25,6 +25,7 @@ export const worker: RunCommand = async (given, screen) => {
   let landed = true;
   try {
     await certifyIfNeeded(given, screen, runtime.place, person);
+    await runtime.place.store.play("worker");
     const { turnsAtOnce } = config.server;
     const operations = openOperations({
       runtime,

@@ -79,8 +79,7 @@ export function closeHeld(held: readonly Held[], progress: Progress): void {
 }
 
 export function openFilesAgain(directory: string, all: readonly Beside[]): void {
-  for (const { file, tables, open } of all)
-    if (existsSync(join(directory, file))) using(open(directory), (db) => bringBack(db, tables));
+  for (const { file, tables, open } of all) if (existsSync(join(directory, file))) using(open(directory), (db) => bringBack(db, tables));
 }
 
 /** Throws where there is something that did not come from a move: it would be lost. */

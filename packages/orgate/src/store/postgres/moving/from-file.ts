@@ -7,7 +7,17 @@ import { openPlaceIndex } from "../../sqlite/places.ts";
 import type { DatabasePaths } from "../../sqlite/schema.ts";
 import type { Link, RunStatement } from "../link.ts";
 import { asMover } from "./closing.ts";
-import { type CopiedTable, compareRows, copyRows, type Row, type RowSource, sameColumns, type Target, toStored, withWriteFaults } from "./rows.ts";
+import {
+  type CopiedTable,
+  compareRows,
+  copyRows,
+  type Row,
+  type RowSource,
+  sameColumns,
+  type Target,
+  toStored,
+  withWriteFaults,
+} from "./rows.ts";
 import { COPIED } from "./snapshot.ts";
 
 /** Of rows that no process has copied yet: every process copies everything when it starts. */

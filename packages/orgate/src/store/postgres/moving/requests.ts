@@ -12,7 +12,10 @@ const REQUESTS: CopiedTable = copiedTable(["requests", "id", "id digest status b
 const toRows = (db: RowSource["db"]): RowSource => ({
   db,
   tables: [REQUESTS],
-  toTarget: (table) => (row) => ({ same: { ...sameColumns(table, row), status: row.status === 0 ? null : (row.status ?? null) }, more: {} }),
+  toTarget: (table) => (row) => ({
+    same: { ...sameColumns(table, row), status: row.status === 0 ? null : (row.status ?? null) },
+    more: {},
+  }),
 });
 
 export const REQUESTS_BESIDE: Beside = {

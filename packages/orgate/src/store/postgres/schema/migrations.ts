@@ -14,6 +14,9 @@ import { TABLES } from "./tables.ts";
 /** How many appends a process has committed, as it tells when it renews its lease: with its commits, how well they are grouped. */
 const APPENDS_OF_WRITERS = "ALTER TABLE writers ADD COLUMN appends bigint NOT NULL DEFAULT 0";
 
+/** What a process is, for whoever looks at a cluster. Each writes its own when it starts: one that is older than this has neither. */
+const KINDS_OF_WRITERS = "ALTER TABLE writers ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN role text NOT NULL DEFAULT ''";
+
 /** In order; a published one never changes. */
 export const ALL_MIGRATIONS: readonly string[] = [
   `${TABLES}\n${FUNCTIONS}`,
@@ -22,6 +25,7 @@ export const ALL_MIGRATIONS: readonly string[] = [
   APPENDS_OF_WRITERS,
   IDENTITY_TABLE,
   CLAIMS,
+  KINDS_OF_WRITERS,
 ];
 
 /** Creates what is missing; `isMoving`: also where a move has closed the journal, and closed if it is new. Rejects with `journal-unreadable` where a newer version, or somebody else, has made this schema. */
