@@ -51,6 +51,8 @@ export type SessionDriverOptions = Readonly<{
   report(drove: DriveReport): void;
   /** Asks Restate for somebody who drives a session, in place of driving it here; null: there is none. */
   summon?: ((session: SessionId) => void) | null;
+  /** A session is driven here for which Restate was asked in vain. */
+  unanswered?: () => void;
 }>;
 /** `session` is null where the search for sessions that want driving failed. */
 export type DriveReport = Readonly<
@@ -87,6 +89,7 @@ export class SessionDriver {
   readonly #stopWatching: () => void;
   readonly #role: DriverRole;
   readonly #summon: ((session: SessionId) => void) | null;
+  readonly #unanswered: () => void;
   /** When Restate was asked for sessions that nobody has taken since. */
   readonly #summoned = new Map<SessionId, Millis>();
   /** Handlers for Restate's messages. */
@@ -96,13 +99,14 @@ export class SessionDriver {
   #sweepNext: "none" | "arrived" | "interrupted" = "none";
   #isLeaving = false;
 
-  constructor({ runtime, role, atOnce, waitMs, report, summon = null }: SessionDriverOptions) {
+  constructor({ runtime, role, atOnce, waitMs, report, summon = null, unanswered = () => {} }: SessionDriverOptions) {
     const { store } = runtime.place;
     const { journal, inbox } = store;
     this.#runtime = runtime;
     this.#role = role;
     this.#report = report;
     this.#summon = role === "server" ? null : summon;
+    this.#unanswered = unanswered;
     this.#queue = new DriveQueue({
       atOnce,
       drive: (session) => this.#drive(session),
@@ -176,8 +180,10 @@ export class SessionDriver {
     for (const session of this.#summoned.keys()) if (!unattended.includes(session)) this.#summoned.delete(session);
     for (const session of unattended) {
       const since = this.#summoned.get(session);
-      if (since !== undefined && now - since >= SWEEP_MS) this.#queue.wake(session);
-      else if (since === undefined) {
+      if (since !== undefined && now - since >= SWEEP_MS) {
+        this.#queue.wake(session);
+        this.#unanswered();
+      } else if (since === undefined) {
         this.#summoned.set(session, now);
         summon(session);
       }
