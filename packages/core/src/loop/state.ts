@@ -107,6 +107,8 @@ export type State = {
   readonly names: Map<string, ToldName>;
   /** What a trusted source last said of things, by type and key. */
   readonly things: Map<string, StoredThing>;
+  /** By type: when a call may have changed any thing of it. Records of the project from before then are not believed here. */
+  readonly doubted: Map<string, Millis>;
   /** Whom it serves; null: nobody has said. */
   subject: Subject | null;
   /** Recalled items, by id: each text stands in the journal once. And all of it as it came, for what values were seen in. */

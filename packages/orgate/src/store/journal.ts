@@ -145,6 +145,7 @@ export function openStore(options: StoreOptions): SqliteStore {
       holders: async (sessions) => findHolders(sessions, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       requests,
+      claims: null,
       processes: async () => listProcesses(places.writers, owner.writer),
       unknowns: async (page) => reader.unknowns.page(page),
       unknownsOf: async (session) => reader.unknowns.ofSession(session),

@@ -109,6 +109,8 @@ export type Store = Omit<ReadStore, "journal"> &
     processes(): Promise<readonly WriterProcess[]>;
     /** Answers to requests, by idempotency key: every server of the project knows them. */
     requests: RequestKeys;
+    /** Null where processes look for themselves what wants driving. */
+    claims: SessionClaims | null;
     /** Resolves when this process can append nothing any more, with the reason; never where the store is closed in order. */
     stopped: Promise<Fault>;
     /** Everything that is durable by now is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
@@ -142,6 +144,21 @@ export async function withSnapshot<T>(
     await snapshot.close();
   }
 }
+
+/**
+ * Who drives what, among many processes: a session that wants driving and has no holder is handed to one of them for a moment. It says who looks first, and
+ * nothing is safe by it: taking the session decides.
+ */
+export type SessionClaims = Readonly<{
+  /** At most so many. `isMore`: there may be others. `nextMs`: until something is due by itself, as far as is known. */
+  claim(most: number): Promise<Readonly<{ sessions: readonly SessionId[]; isMore: boolean; nextMs: number | null }>>;
+  /** A session was left, or was claimed and not taken: there is nothing to do in it before `due`; null: before something happens, as far as is known. */
+  leave(session: SessionId, due: Millis | null, isUntaken: boolean): Promise<void>;
+  /** Makes what is missing anew, from what the journal and the inbox hold. */
+  fill(): Promise<void>;
+  /** Calls back when something may have become due; a call may be lost. Returns the way to stop. */
+  watch(due: () => void): () => void;
+}>;
 
 /** `status` is null while nothing was answered for good. */
 export type KeptRequest = Readonly<{ digest: string; status: number | null; body: string }>;

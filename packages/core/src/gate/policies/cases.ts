@@ -34,6 +34,7 @@ import { findInexactNumbers } from "../arguments/numbers.ts";
 import type { CedarGate } from "../cedar.ts";
 import { readUserAct } from "./user-acts.ts";
 import type { PolicyWorld } from "./vocabulary.ts";
+import { findUnknownName } from "./world/case-names.ts";
 import { toWorldFacts, worldSchema } from "./world/case-world.ts";
 
 /** Who acts in a case that names nobody. */
@@ -109,13 +110,16 @@ function wrongIn(c: Case): string | null {
  * G-14 a case about an unknown agent or tool whose name is nearly a known one would be decided for nobody: where it expects a denial it would
  * pass whatever the policies say. A tool that stands for any of its kind is called `any…` or `some…`.
  */
-export function findStranger(c: Case, { agents, tools }: Pick<PolicyWorld, "agents" | "tools">): string | null {
+export function findStranger(c: Case, cast: Pick<PolicyWorld, "agents" | "tools" | "subject" | "unknown">): string | null {
+  const { agents, tools } = cast;
   const agent = absentAgent(c, { agents });
   const meant = agent === null ? null : nearlyOf(agent, agents);
   if (meant !== null) return `there is no agent \`${agent}\`; ${meant}`;
   const tool = c.effects === undefined ? undefined : /^tool:(?!any|some)(.+)$/s.exec(c.action)?.[1];
   const near = tool === undefined ? null : nearlyOf(tool, tools);
-  return near === null ? null : `there is no tool \`${tool}\`; ${near}`;
+  if (near !== null) return `there is no tool \`${tool}\`; ${near}`;
+  const unknown = findUnknownName(c, cast);
+  return unknown === null ? null : `${unknown.detail}; ${unknown.hint}`;
 }
 
 /** The unknown subject of a case: an agent that was removed, or never came; a person who is nearly one of a group. */
@@ -130,17 +134,18 @@ export function findDoubt(c: Case, cast: Pick<PolicyWorld, "agents" | "users">):
 const absentAgent = ({ agent }: Case, { agents }: Pick<PolicyWorld, "agents">): string | null =>
   agent === undefined || agent === SOMEBODY || agents.some(({ name }) => name === agent) ? null : agent;
 
-/** G-19 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit. Null when it can. */
+/** G-19 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit, facts that nothing has. Null when it can. */
 export function refuseCase(
   c: Case,
-  { agents, tools }: Pick<PolicyWorld, "agents" | "tools">,
+  cast: Pick<PolicyWorld, "agents" | "tools" | "subject" | "unknown">,
 ): Readonly<{ detail: string; hint: string }> | null {
   if (c.user !== undefined) return null;
+  const { agents, tools } = cast;
   const agent = absentAgent(c, { agents });
   const names = agents.map(({ name }) => name);
   if (agent !== null) return { detail: `there is no agent \`${agent}\``, hint: suggestNearest(agent, names) };
   const { refused } = toCaseAction(c, tools);
-  if (refused === null) return null;
+  if (refused === null) return findUnknownName(c, cast);
   const tool = c.action.replace(/^tool:/, "");
   if (hasNoTool(refused)) {
     const known = tools.map(({ name }) => name);

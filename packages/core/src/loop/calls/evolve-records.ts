@@ -9,6 +9,7 @@ const MOST_THINGS = 5_000;
 export function foldRecorded(s: State, e: EventOf<"known.recorded">, at: Millis): State {
   s.changes += 1;
   for (const { key } of e.skipped) if (key !== null) s.things.delete(nameKey(e.type, key));
+  for (const { key, why } of e.skipped) if (why === "unknown") foldDoubt(s, e.type, key, at);
   for (const record of e.records) {
     const name = nameKey(e.type, record.key);
     s.things.delete(name); // the newest last
@@ -21,8 +22,15 @@ export function foldRecorded(s: State, e: EventOf<"known.recorded">, at: Millis)
   return s;
 }
 
-/** The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before. */
+/** However it was spelt: the tool may have taken one spelling for another. Of which thing nobody knows, it may be any of the type, the project's too. */
+function foldDoubt(s: State, type: string, key: string | null, at: Millis): void {
+  if (key === null) s.doubted.set(type, at);
+  const [all, one] = [nameKey(type, ""), key === null ? null : nameKey(type, key).toLowerCase()];
+  for (const name of [...s.things.keys()]) if (one === null ? name.startsWith(all) : name.toLowerCase() === one) s.things.delete(name);
+}
+
+/** The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before; so is whom a call may have changed. */
 function foldSubject(s: State, { records: [first], skipped }: EventOf<"known.recorded">): void {
   if (first !== undefined) s.subject = { id: first.key, attributes: first.fields };
-  else if (skipped.some(({ key }) => key !== null)) s.subject = null;
+  else if (skipped.some(({ key, why }) => key !== null || why === "unknown")) s.subject = null;
 }

@@ -16,7 +16,7 @@ import type { Ports } from "../ports.ts";
 import { nameKey, type State } from "../state.ts";
 
 type Needs = Readonly<{ journal: Pick<Ports["journal"], "recorded"> }>;
-type Look = Readonly<{ p: Needs; s: Pick<State, "things" | "subject">; now: Millis }>;
+type Look = Readonly<{ p: Needs; s: Pick<State, "things" | "doubted" | "subject">; now: Millis }>;
 type Call = Extract<Action, { kind: "call" }>;
 
 /** By type. Of a type of which the arguments name one thing that nobody has read there is none: what is known of the others speaks for them only. */
@@ -42,7 +42,8 @@ export function findRecords(look: Look, tool: Tool | null, action: Action): Read
 function findThing({ p, s, now }: Look, type: string, value: string): ThingFacts | null {
   const key = plainValue(value);
   if (key === null) return null;
-  const [own, shared] = [s.things.get(nameKey(type, key)) ?? null, p.journal.recorded(type, key)];
+  const [own, theirs] = [s.things.get(nameKey(type, key)) ?? null, p.journal.recorded(type, key)];
+  const shared = theirs !== null && theirs.at <= (s.doubted.get(type) ?? -1) ? null : theirs;
   const found = own === null || (shared !== null && shared.at > own.at) ? shared : own;
   return found === null || hasAged(found, now) ? null : toThingFacts(found, now);
 }

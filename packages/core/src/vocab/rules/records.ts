@@ -35,8 +35,15 @@ export const RECORD_ATTRIBUTES = ["id", "owner", "ageSeconds"] as const;
 export type RecordValue = string | number | boolean | readonly string[];
 export type ThingRecord = Readonly<{ key: string; owner: string | null; fields: Readonly<Record<string, RecordValue>> }>;
 
-/** An item that made no record, and why. `key` is null where the key itself could not be read. */
-export type SkippedRecord = Readonly<{ key: string | null; field: string; why: "missing" | "mistyped" | "duplicate" | "oversized" }>;
+/**
+ * An item that made no record, and why. `key` is null where the key itself could not be read.
+ * `unknown`: nobody knows what a call did to this thing, so what was on record of it ends; without a key, of all things of its type.
+ */
+export type SkippedRecord = Readonly<{
+  key: string | null;
+  field: string;
+  why: "missing" | "mistyped" | "duplicate" | "oversized" | "unknown";
+}>;
 
 /** A record with the time of the entry that says so. */
 export type StoredThing = ThingRecord & Readonly<{ at: Millis; maxAgeSeconds: number | null }>;

@@ -60,6 +60,8 @@ export const REQUEST: Readonly<Record<string, OptionSpec>> = {
   targets: { type: "string", value: "JSON", help: `of all targets together: '{"known":true}'` },
   values: { type: "string", value: "JSON", help: `of all plain texts and numbers together: '{"inRequest":true}'` },
   outgoing: { type: "string", value: "JSON", help: `of all text that leaves: '{"links":["https://…"]}'` },
+  amount: { type: "string", value: "JSON", help: `of what is paid to a target: '{"value":"12.50","total":{"day":"90"}}'` },
+  spent: { type: "string", value: "JSON", help: `tokens: '{"session":500000}'` },
   records: {
     type: "string",
     value: "JSON",

@@ -41,6 +41,11 @@ export class LeftSessions {
     return left.standing === (await this.#standing(session));
   }
 
+  /** When something is due in a session that was left, as far as is known. */
+  dueOf(session: SessionId): Millis | null {
+    return this.#left.get(session)?.due ?? null;
+  }
+
   /** Null where nothing is left to do. */
   async #standing(session: SessionId): Promise<string | null> {
     const { journal, inbox } = this.#ports;

@@ -46,10 +46,15 @@ export async function openListener({ link, copy, alarms, own }: Needs): Promise<
         if (who !== own) looks.quietly();
         return;
       }
+      if (what === "due" || what === "ended") watchers.tellDue(); // a lease that ends by itself tells of no session
+      if (what === "due") return;
       if (what === "inbox") watchers.wake(who as SessionId);
       watchers.tellAll(); // an intent of a session that nobody drives, or sessions whose process is gone
     },
-    connected: () => looks.quietly(),
+    connected() {
+      looks.quietly();
+      watchers.tellDue(); // of what was told meanwhile nobody knows
+    },
   });
   try {
     await ear.connect();

@@ -69,7 +69,7 @@ export async function readQuestion(given: Given, { strict }: Readonly<{ strict: 
   const { action, refused } = toCaseAction(c, loaded.cast.tools);
   const why = refuseCase(c, loaded.cast);
   const isThere = action.kind !== "call" || loaded.cast.tools.some(({ name }) => name === action.tool);
-  if (why !== null && (strict || !isThere)) throw usageFault(why.detail, why.hint);
+  if (why !== null && (strict || !isThere || refused === null)) throw usageFault(why.detail, why.hint);
   return {
     kind: "agent",
     gate,
@@ -103,6 +103,8 @@ function caseOf(given: Given): Readonly<Record<string, unknown>> {
     targets: jsonOf(given.text("targets")),
     values: jsonOf(given.text("values")),
     outgoing: jsonOf(given.text("outgoing")),
+    amount: jsonOf(given.text("amount")),
+    spent: jsonOf(given.text("spent")),
     records: jsonOf(given.text("records")),
     subject: jsonOf(given.text("subject")),
     now: given.text("now") ?? undefined,

@@ -5,6 +5,7 @@ import { MOVED, WAS_MOVED } from "../../sqlite/schema.ts";
 import { asUnwritable } from "../faults.ts";
 import type { Link, RunStatement } from "../link.ts";
 import { REQUESTS_TABLE } from "../requests.ts";
+import { CLAIMS } from "./claims.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { IDENTITY_TABLE } from "./identity.ts";
 import { KNOWLEDGE_TABLES } from "./knowledge.ts";
@@ -20,6 +21,7 @@ export const ALL_MIGRATIONS: readonly string[] = [
   KNOWLEDGE_TABLES,
   APPENDS_OF_WRITERS,
   IDENTITY_TABLE,
+  CLAIMS,
 ];
 
 /** Creates what is missing; `isMoving`: also where a move has closed the journal, and closed if it is new. Rejects with `journal-unreadable` where a newer version, or somebody else, has made this schema. */
