@@ -55,6 +55,8 @@ export type SessionDriverOptions = Readonly<{
   report(drove: DriveReport): void;
   /** Asks Restate for somebody who drives a session, in place of driving it here; null: there is none. */
   summon?: ((session: SessionId) => void) | null;
+  /** A session is driven here for which Restate was asked in vain. */
+  unanswered?: () => void;
 }>;
 /** `session` is null where the search for sessions that want driving failed. */
 export type DriveReport = Readonly<
@@ -94,6 +96,7 @@ export class SessionDriver {
   readonly #claiming: Claiming | null;
   readonly #role: DriverRole;
   readonly #summon: ((session: SessionId) => void) | null;
+  readonly #unanswered: () => void;
   /** When Restate was asked for sessions that nobody has taken since. */
   readonly #summoned = new Map<SessionId, Millis>();
   /** Handlers for Restate's messages. */
@@ -105,7 +108,7 @@ export class SessionDriver {
   /** The journal takes nothing any more: whoever runs this process is told so, and not of every session. */
   #isStopped = false;
 
-  constructor({ runtime, role, atOnce, waitMs, report, summon = null }: SessionDriverOptions) {
+  constructor({ runtime, role, atOnce, waitMs, report, summon = null, unanswered = () => {} }: SessionDriverOptions) {
     const { store } = runtime.place;
     const { journal, inbox } = store;
     this.#runtime = runtime;
@@ -115,6 +118,7 @@ export class SessionDriver {
     this.#role = role;
     this.#report = report;
     this.#summon = role === "server" ? null : summon;
+    this.#unanswered = unanswered;
     this.#atOnce = atOnce;
     this.#queue = new DriveQueue({
       atOnce,
@@ -193,8 +197,10 @@ export class SessionDriver {
     for (const session of this.#summoned.keys()) if (!unattended.includes(session)) this.#summoned.delete(session);
     for (const session of unattended) {
       const since = this.#summoned.get(session);
-      if (since !== undefined && now - since >= SWEEP_MS) this.#queue.wake(session);
-      else if (since === undefined) {
+      if (since !== undefined && now - since >= SWEEP_MS) {
+        this.#queue.wake(session);
+        this.#unanswered();
+      } else if (since === undefined) {
         this.#summoned.set(session, now);
         summon(session);
       }

@@ -30,8 +30,8 @@ export type Link = Readonly<{
   query<Row extends QueryResultRow>(sql: string, values?: readonly unknown[], answerMs?: number): Promise<readonly Row[]>;
   /** The same, for reads: tried again while the database is away; errors are `journal-unreadable`. */
   read<Row extends QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>;
-  /** Runs statements of one transaction on one connection. */
-  transact<T>(begin: string, work: (run: RunStatement) => Promise<T>): Promise<T>;
+  /** Runs statements of one transaction on one connection. `answerMs`: how long the answer to each may take, if not as long as that of any statement. */
+  transact<T>(begin: string, work: (run: RunStatement) => Promise<T>, answerMs?: number): Promise<T>;
   /** Takes what is gone out of the pages too, for as long as that takes. False: something was in the way, and PostgreSQL's own next vacuum does it. */
   vacuum(...tables: readonly string[]): Promise<boolean>;
   /** A connection outside the pool, not yet connected. */
@@ -77,7 +77,7 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
   let wasReached = false; // an address that is wrong stays wrong
   let isClosed = false;
   const query: Link["query"] = async <Row extends QueryResultRow>(sql: string, values: readonly unknown[] = [], answerMs?: number) =>
-    (await pool.query<Row>({ text: sql, values: [...values], ...(answerMs === undefined ? null : { query_timeout: answerMs }) })).rows;
+    (await pool.query<Row>(toQuery(sql, values, answerMs))).rows;
   return {
     schema,
     place,
@@ -99,7 +99,7 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
         }
       }
     },
-    transact: async (begin, work) => transact(await pool.connect(), begin, work),
+    transact: async (begin, work, answerMs) => transact(await pool.connect(), begin, work, answerMs),
     vacuum: (...tables) => vacuum(new pg.Client({ ...common, connectionString: withPlainMode(listenUrl ?? url) }), tables),
     listener: () => new pg.Client({ ...common, connectionString: withPlainMode(listenUrl ?? url), query_timeout: SILENCE_MS }),
     close() {
@@ -109,11 +109,17 @@ export async function openLink(options: DatabaseOptions): Promise<Link> {
   };
 }
 
-async function transact<T>(client: PoolClient, begin: string, work: (run: RunStatement) => Promise<T>): Promise<T> {
+const toQuery = (text: string, values: readonly unknown[], answerMs: number | undefined) => ({
+  ...{ text, values: [...values] },
+  ...(answerMs === undefined ? null : { query_timeout: answerMs }),
+});
+
+async function transact<T>(client: PoolClient, begin: string, work: (run: RunStatement) => Promise<T>, answerMs?: number): Promise<T> {
   let broken = false;
+  const run: RunStatement = async (sql, values = []) => (await client.query(toQuery(sql, values, answerMs))).rows;
   try {
     await client.query(begin);
-    const result = await work(async (sql, values = []) => (await client.query(sql, [...values])).rows);
+    const result = await work(run);
     await client.query("COMMIT");
     return result;
   } catch (error) {
