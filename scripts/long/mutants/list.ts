@@ -129,6 +129,13 @@ export const MUTANTS: readonly Mutant[] = [
     tests: DOUBTED,
   },
   {
+    lie: "a table that is made again brings back a record that an erased entry had ended",
+    file: `${ORGATE}/store/sqlite/trusted-values.ts`,
+    from: 'else if (kind === "known.recorded") db.exec(FORGET_RECORDS);',
+    to: "",
+    tests: DOUBTED,
+  },
+  {
     lie: "an item that is not as declared leaves the record before",
     file: inLoop("calls/evolve-records.ts"),
     from: "if (key !== null) s.things.delete(nameKey(e.type, key));",
