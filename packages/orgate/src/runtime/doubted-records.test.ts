@@ -2,12 +2,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type Agent, defineAgent, defineTool, FaultError, type JsonObject, listDecisions, type Model, seq, type Tool } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { readPastDecisions } from "../policies/past-decisions.ts";
 import type { CompletedRun, Runtime } from "./api.ts";
 import { gateOf } from "./fixtures/counted-sessions.ts";
+import { eraseEntries } from "./people/erase.ts";
 import { createRuntime } from "./runtime.ts";
 
 const folders: string[] = [];
@@ -212,4 +214,36 @@ test("G-40 a lost call that may have changed whom the session serves leaves it s
   );
   expect(last?.event).toMatchObject({ type: "customer", skipped: [{ key: "C-1", field: "key", why: "unknown" }] });
   await decideAgain(runtime, done);
+});
+
+test("J-9 G-39 erasing the session that ended a record of the project brings it back nowhere: verify names nothing, and a table that is made again leaves it out", async () => {
+  const directory = place();
+  const first = await open(
+    [
+      ["get_stock", "P-1"],
+      ["get_stock", "P-2"],
+    ],
+    directory,
+  );
+  await first.complete("clerk", "read them");
+  const second = await open([["take", "P-1"]], directory);
+  const { session: ending } = await second.complete("clerk", "take it");
+  const onRecord = (runtime: Runtime) => ["P-1", "P-2"].map((key) => runtime.place.store.journal.recorded("part", key) !== null);
+  const wrongSets = async () => (await second.place.store.snapshot()).wrongRows(Date.now()).filter((one) => one.startsWith("set "));
+  const { seq: last } = (await second.sessions.get(ending)) ?? { seq: 0 };
+  await eraseEntries(second.place, {
+    session: ending,
+    first: seq(1),
+    last: seq(last),
+    by: { kind: "user", id: "ann" },
+    reason: "asked for",
+  });
+  expect([onRecord(second), await wrongSets()]).toEqual([[false, true], []]);
+  for (const runtime of runtimes.splice(0)) await runtime.close();
+  const db = new DatabaseSync(join(directory, "journal.db"));
+  db.exec("DROP TABLE known_values");
+  db.close();
+  const third = await open([], directory);
+  expect(onRecord(third)).toEqual([false, false]);
+  expect((await third.place.store.snapshot()).wrongRows(Date.now()).filter((one) => one.startsWith("set "))).toEqual([]);
 });

@@ -98,6 +98,8 @@ test.each<[string, Step, readonly boolean[]]>([
   ["of an untrusted tool has an unknown outcome", ["cancel_stranger", "A"], [false, true]],
   ["that cannot be repeated failed, and may have done half", ["cancel_failed", "A"], [false, true]],
   ["would only have said which one it is, in its output", ["ship_next", "7"], [false, false]],
+  ["names it in a way that cannot be compared", ["cancel", "A\u200b"], [false, false]],
+  ["names it at a length that no key has", ["cancel", "A".repeat(201)], [false, false]],
 ])("G-39 what was on record of a thing ends when a call %s", async (_, step, expected) => {
   const w = worldOf([...LOOKED, step, ...CHECKED]);
   await w.run("go");

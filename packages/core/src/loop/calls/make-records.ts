@@ -78,15 +78,19 @@ export function doubtEvents({ p, s }: Doubting, call: CallId, action: Action | n
 
 type Touched = ReadonlyMap<string, ReadonlySet<string | null>>;
 
-/** By type. Null: a value that is no plain key, or more than can be looked at, or a key that only the output would have said. */
+/** By type. Null: a value that can be no key, more values than can be looked at, or a key that only the output would have said. */
 function touchedThings({ targets, records }: Tool, args: JsonObject, how: "any" | "named"): Touched {
+  const keyIn = (value: Json | undefined): string | null => {
+    const read = readKey(value);
+    return "value" in read ? read.value : null;
+  };
   const named = Object.entries(targets).flatMap(([arg, target]): readonly (readonly [string, string | null])[] => {
     const { of } = target;
-    return of === null ? [] : (targetValues(args, arg, target) ?? [""]).map((value) => [of, plainValue(value)] as const);
+    return of === null ? [] : (targetValues(args, arg, target) ?? [""]).map((value) => [of, keyIn(value)] as const);
   });
   const declared = records.flatMap(({ type, key }): readonly (readonly [string, string | null])[] => {
-    const read = readKey("arg" in key ? args[key.arg] : undefined);
-    return "value" in read ? [[type, read.value]] : how === "any" ? [[type, null]] : [];
+    const read = "arg" in key ? keyIn(args[key.arg]) : null;
+    return read === null && how === "named" ? [] : [[type, read]];
   });
   const touched = new Map<string, Set<string | null>>();
   for (const [type, key] of [...named, ...declared]) touched.set(type, new Set([...(touched.get(type) ?? []), key]));
