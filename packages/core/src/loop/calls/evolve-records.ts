@@ -21,8 +21,11 @@ export function foldRecorded(s: State, e: EventOf<"known.recorded">, at: Millis)
   return s;
 }
 
-/** The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before. */
+/**
+ * The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before. An output that names
+ * nobody (a wrong code) identifies nobody else.
+ */
 function foldSubject(s: State, { records: [first], skipped }: EventOf<"known.recorded">): void {
   if (first !== undefined) s.subject = { id: first.key, attributes: first.fields };
-  else if (skipped.some(({ key }) => key !== null)) s.subject = null;
+  else if (skipped.some(({ key, why }) => key !== null || why !== "missing")) s.subject = null;
 }
