@@ -513,6 +513,21 @@ test("G-40 a tool that authenticates says whom the session serves, until it says
   expect(made(done).flatMap((e) => (e.establishes === null ? [] : [e.records.map(({ key }) => key)]))).toEqual([["c1"], [], ["c2"], []]);
 });
 
+test("G-40 somebody whom a tool identifies by what is no key is nobody, and no longer the one before", async () => {
+  shop["O-1"] = { id: "O-1", status: "pending", customer: "c1" };
+  for (const [id, verdict] of [
+    [1.5, "deny"],
+    ["c\u200b2", "deny"],
+    ["c".repeat(201), "deny"],
+    [null, "allow"], // a wrong code names nobody
+  ] as const) {
+    Object.assign(shop, { one: { id: "c1" }, odd: { id } });
+    const steps = [authenticate("one"), readOrder("O-1"), authenticate("odd"), cancelOrder("O-1")];
+    const done = await (await open(SERVED, steps)).complete("clerk", "cancel it");
+    expect([id, ...verdicts(done, "cancel_order")]).toEqual([id, verdict]);
+  }
+});
+
 test("G-41 a policy reads the time of the decision on the clocks of the project's zone, and the age of a record", async () => {
   const timed = `permit (principal, action == Action::"tool:cancel_order", resource)
     when { context.now.weekday <= 5 && context.now.hour >= 9 && context.now.hour < 17 && context.records has order && context.records.order.ageSeconds <= 60 };`;

@@ -29,8 +29,11 @@ function foldDoubt(s: State, type: string, key: string | null, at: Millis): void
   for (const name of [...s.things.keys()]) if (one === null ? name.startsWith(all) : name.toLowerCase() === one) s.things.delete(name);
 }
 
-/** The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before; so is whom a call may have changed. */
+/**
+ * The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before; so is whom a call may
+ * have changed. An output that names nobody (a wrong code) identifies nobody else.
+ */
 function foldSubject(s: State, { records: [first], skipped }: EventOf<"known.recorded">): void {
   if (first !== undefined) s.subject = { id: first.key, attributes: first.fields };
-  else if (skipped.some(({ key, why }) => key !== null || why === "unknown")) s.subject = null;
+  else if (skipped.some(({ key, why }) => key !== null || why !== "missing")) s.subject = null;
 }

@@ -12,9 +12,10 @@ desk.write(
     "export default",
     `const getOrder = defineTool({ name: "get_order", description: "reads", input: ${ORDER}, effects: ["read"], labels: [], run: () => null,
   records: [{ type: "order", key: { arg: "order" }, owner: "customer", fields: { status: "status" } }] });
+const getOrders = defineTool({ name: "get_orders", description: "reads orders", input: ${ORDER}, effects: ["read"], labels: [], run: () => null });
 const refund = defineTool({ name: "refund", description: "pays back", input: ${ORDER}, effects: ["spend"], targets: { order: { kind: "id", of: "order" } }, run: () => null });
 export default`,
-  ).replace("tools: [look,", "tools: [getOrder, refund, look,"),
+  ).replace("tools: [look,", "tools: [getOrder, getOrders, refund, look,"),
 );
 desk.write(
   "policies/desk.cedar",
@@ -119,6 +120,13 @@ test("G-19 what is no record, subject or time is one clear line", async () => {
     [[...EVAL, "--now", "tomorrow"], 2, "2030-01-31T08:00:00Z"],
     [[...EVAL, "--approval", '{"ageSeconds":-1}'], 2, "--approval"],
   ]);
+});
+
+test("G-18 check advises about the project's own tools, and not about those that Orgate brings", async () => {
+  desk.write("agents/watcher.toml", 'name = "watcher"\ninstructions = "watch"\nmodel = "offline/echo"\ntools = ["list_sessions"]\n');
+  const { advice } = (await desk.json("policy", "check")) as { advice: readonly Readonly<{ tools: readonly string[] }>[] };
+  const named = advice.flatMap(({ tools }) => tools);
+  expect([named.includes("list_sessions"), named.includes("get_orders")]).toEqual([false, true]);
 });
 
 test("G-40 run says whom a new session serves, by an id or with attributes; the journal has it, and policies read it", async () => {
