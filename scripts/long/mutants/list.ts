@@ -388,6 +388,27 @@ export const MUTANTS: readonly Mutant[] = [
     tests: GENERIC,
   },
   {
+    lie: "what the customer chose is theirs because it reads the same",
+    file: inLoop("calls/record-facts.ts"),
+    from: "fields[name].of === of",
+    to: "of !== null",
+    tests: GENERIC,
+  },
+  {
+    lie: "whatever reads as the subject's id is the subject",
+    file: inLoop("calls/record-facts.ts"),
+    from: "isPerson && plainValue(value) === subject.id",
+    to: "plainValue(value) === subject.id",
+    tests: GENERIC,
+  },
+  {
+    lie: "what the subject's fields refer to, and other subjects, are nobody's",
+    file: inGate("policies/world/world-types.ts"),
+    from: "ofSubject.some((rule) => rule.type === type || Object.values(rule.fields).some(({ of }) => of === type))",
+    to: "ofSubject.length < 0",
+    tests: GENERIC,
+  },
+  {
     lie: "what belongs to somebody else is the subject's beside what is theirs",
     file: inGate("policies/project-targets.ts"),
     from: "all.every(([arg, one]) => one.owned() || isNobodys(arg, one))",

@@ -216,7 +216,7 @@ function suggestSubject(name: readonly string[], draft: Draft): boolean {
   if (!proves && (verb !== "find" || served === undefined)) return false;
   const type = served ?? "customer";
   draft.records = [{ type, key: "id", fields: {}, establishes: "subject" }];
-  const because = `it finds out who somebody is; keep \`establishes\` only if whoever this returns is who the session may serve (\`context.subject\`), and name the fields that rules depend on. Only a trusted output makes records`;
+  const because = `it finds out who somebody is; keep \`establishes\` only if whoever this returns is who the session may serve (\`context.subject\`), and name the fields that rules depend on, with \`of\` where a field holds ids of what is theirs. Only a trusted output makes records`;
   draft.remarks.push({ field: "records", about: type, sure: proves ? "likely" : "guess", because });
   return true;
 }
