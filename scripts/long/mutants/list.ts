@@ -23,7 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     lie: "an item that is not as declared leaves the record before",
     file: inLoop("calls/evolve-records.ts"),
-    from: "if (key !== null) s.things.delete(nameKey(e.type, key));",
+    from: "if (key !== null) put(key, { at, hasEnded: true });",
     to: "void key;",
     tests: RECORDS,
   },
@@ -35,10 +35,17 @@ export const MUTANTS: readonly Mutant[] = [
     tests: RECORDS,
   },
   {
+    lie: "what the session's source no longer says, the project's older record still does",
+    file: inLoop("calls/evolve-records.ts"),
+    from: "put(key, { at, hasEnded: true });",
+    to: "s.things.delete(nameKey(e.type, key));",
+    tests: GENERIC,
+  },
+  {
     lie: "records do not age",
     file: inLoop("calls/record-facts.ts"),
-    from: "found === null || hasAged(found, now)",
-    to: "found === null",
+    from: " || hasAged(found, now)",
+    to: "",
     tests: RECORDS,
   },
   {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineAgent, defineTool, type JsonObject, listDecisions, type Model, type ReplyPart, type Tool } from "@orgate/core";
+import { defineAgent, defineTool, type Json, type JsonObject, listDecisions, type Model, type ReplyPart, type Tool } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { gateOf } from "./fixtures/counted-sessions.ts";
@@ -268,6 +268,44 @@ test("G-27 G-32 a name that the user wrote vouches for its thing where a trusted
     ["reserve", { table: "t-2" }],
   );
   expect(verdicts).toEqual(["deny", "allow", "allow", "deny"]);
+});
+
+test("G-39 what a session's own source no longer says as declared is not on record, whatever the project's record said before", async () => {
+  let state: Json = "frozen";
+  const account = { description: "reads", input: z.strictObject({}), effects: ["read"], repeat: "read", labels: [] } as const;
+  const known = { type: "account", key: "id", fields: { state: "state" } } as const;
+  const register = defineTool({
+    ...{ ...account, name: "read_register", records: [{ ...known, set: "project", maxAgeSeconds: 3_600 }] },
+    run: () => ({ id: "A-1", state: "open" }),
+  });
+  const live = defineTool({ ...account, name: "read_live", records: [known], run: () => ({ id: "A-1", state }) });
+  const mute = defineTool({
+    ...{ ...account, name: "mute" },
+    run() {
+      state = 7;
+      return "muted";
+    },
+  });
+  const send = defineTool({
+    ...{ name: "send", description: "sends", input: z.strictObject({ to: text }), effects: ["write"] },
+    targets: { to: { kind: "account", of: "account" } },
+    run: () => "sent",
+  });
+  const { verdicts } = await decide(
+    'permit (principal, action in Action::"write", resource) when { context.records has account && context.records.account.state == "open" };',
+    [register, live, mute, send],
+    "send it",
+    ["read_register", {}],
+    ["send", { to: "A-1" }],
+    ["read_live", {}],
+    ["send", { to: "A-1" }],
+    ["mute", {}],
+    ["read_live", {}],
+    ["send", { to: "A-1" }],
+    ["read_register", {}],
+    ["send", { to: "A-1" }],
+  );
+  expect(verdicts).toEqual(["allow", "deny", "deny", "allow"]);
 });
 
 const rooms = defineTool({

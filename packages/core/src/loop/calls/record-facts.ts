@@ -46,7 +46,7 @@ function findThing({ p, s, now }: Look, type: string, value: string): ThingFacts
   if (key === null) return null;
   const [own, shared] = [s.things.get(nameKey(type, key)) ?? null, p.journal.recorded(type, key)];
   const found = own === null || (shared !== null && shared.at > own.at) ? shared : own;
-  return found === null || hasAged(found, now) ? null : toThingFacts(found, now);
+  return found === null || "hasEnded" in found || hasAged(found, now) ? null : toThingFacts(found, now);
 }
 
 const hasAged = ({ at, maxAgeSeconds }: StoredThing, now: Millis): boolean => maxAgeSeconds !== null && now - at > maxAgeSeconds * 1000;
