@@ -21,7 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     lie: "an item that is not as declared leaves the record before",
     file: inLoop("calls/evolve-records.ts"),
-    from: "if (key !== null) s.things.delete(nameKey(e.type, key));",
+    from: "if (key !== null) put(key, { at, hasEnded: true });",
     to: "void key;",
     tests: RECORDS,
   },
@@ -33,10 +33,17 @@ export const MUTANTS: readonly Mutant[] = [
     tests: RECORDS,
   },
   {
+    lie: "what the session's source no longer says, the project's older record still does",
+    file: inLoop("calls/evolve-records.ts"),
+    from: "put(key, { at, hasEnded: true });",
+    to: "s.things.delete(nameKey(e.type, key));",
+    tests: GENERIC,
+  },
+  {
     lie: "records do not age",
     file: inLoop("calls/record-facts.ts"),
-    from: "found === null || hasAged(found, now)",
-    to: "found === null",
+    from: " || hasAged(found, now)",
+    to: "",
     tests: RECORDS,
   },
   {
@@ -383,6 +390,27 @@ export const MUTANTS: readonly Mutant[] = [
     file: inGate("policies/project-targets.ts"),
     from: "only === undefined || more.length > 0 ? null : only",
     to: "more.length > 99 ? null : (only ?? null)",
+    tests: GENERIC,
+  },
+  {
+    lie: "what the customer chose is theirs because it reads the same",
+    file: inLoop("calls/record-facts.ts"),
+    from: "fields[name].of === of",
+    to: "of !== null",
+    tests: GENERIC,
+  },
+  {
+    lie: "whatever reads as the subject's id is the subject",
+    file: inLoop("calls/record-facts.ts"),
+    from: "isPerson && plainValue(value) === subject.id",
+    to: "plainValue(value) === subject.id",
+    tests: GENERIC,
+  },
+  {
+    lie: "what the subject's fields refer to, and other subjects, are nobody's",
+    file: inGate("policies/world/world-types.ts"),
+    from: "ofSubject.some((rule) => rule.type === type || Object.values(rule.fields).some(({ of }) => of === type))",
+    to: "ofSubject.length < 0",
     tests: GENERIC,
   },
   {

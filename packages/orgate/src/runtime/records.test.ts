@@ -76,14 +76,17 @@ const rates = defineTool({
   records: [{ type: "account", key: { arg: "number" }, fields: { state: "state" }, set: "project", maxAgeSeconds: 3600 }],
   run: ({ number }) => shop[number] ?? null,
 });
-const signIn = defineTool({
+const SIGN_IN = {
   name: "sign_in",
   description: "authenticates",
   input: z.strictObject({ code: z.string() }),
   effects: ["read"],
   labels: [],
+  run: ({ code }: { code: string }) => shop[code] ?? null,
+} as const;
+const signIn = defineTool({
+  ...SIGN_IN,
   records: [{ type: "customer", key: "id", fields: { tier: { path: "tier", type: "string", optional: true } }, establishes: "subject" }],
-  run: ({ code }) => shop[code] ?? null,
 });
 const cancel = defineTool({
   name: "cancel_order",
@@ -389,7 +392,7 @@ test("G-39 G-40 of each target, and of all of them, policies read whether every 
     }
 });
 
-test("G-40 a value of a type without owners is the subject's if it is the subject or an attribute of theirs; of the subject's own type only the subject is", async () => {
+test("G-40 a value of a type without owners is the subject's if a field of the subject is declared to say so; of the subject's own type only the subject is", async () => {
   const change = defineTool({
     ...{
       name: "change",
@@ -401,11 +404,16 @@ test("G-40 a value of a type without owners is the subject's if it is the subjec
     targets: { of: { kind: "id", of: "customer" }, to: { kind: "id", of: "card" } },
     run: () => "changed",
   });
-  const tools = [signIn, change];
+  const cards = { name: "name", cards: { path: "cards", type: "strings", of: "card" } } as const;
+  const identify = defineTool({ ...SIGN_IN, records: [{ type: "customer", key: "id", fields: cards, establishes: "subject" }] });
+  const tools = [identify, change];
   const tried = [
     ["c1", "P-1"],
     ["c1", "P-2"],
     ["c2", "P-1"], // the customer calls themselves so
+    ["c1", "P-1"],
+    ["c1", "c2"],
+    ["c1", "c1"],
   ].map(([of, to]): Step => ["change", { of: of ?? "", to: to ?? "" }]);
   const runtime = await createRuntime({
     directory: place(),
@@ -417,7 +425,7 @@ test("G-40 a value of a type without owners is the subject's if it is the subjec
   });
   runtimes.push(runtime);
   const done = await runtime.complete("clerk", "change it", { subject: { id: "c1", attributes: { cards: ["P-1"], name: "c2" } } });
-  expect(verdicts(done, "change")).toEqual(["allow", "deny", "deny"]);
+  expect(verdicts(done, "change")).toEqual(["allow", "deny", "deny", "allow", "deny", "deny"]);
 });
 
 test("G-30 G-39 a record of the project that people remove, or that ends in another session, ends in the session that made it", async () => {

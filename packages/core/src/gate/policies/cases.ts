@@ -31,6 +31,7 @@ import {
   valuesSumSchema,
 } from "../arguments/case-aims.ts";
 import { findInexactNumbers } from "../arguments/numbers.ts";
+import type { ToolCare } from "../ask.ts";
 import type { CedarGate } from "../cedar.ts";
 import { readUserAct } from "./user-acts.ts";
 import type { PolicyWorld } from "./vocabulary.ts";
@@ -41,43 +42,56 @@ import { toWorldFacts, worldSchema } from "./world/case-world.ts";
 const SOMEBODY = "somebody";
 const json: () => z.ZodType<Record<string, z.core.util.JSONType>> = lazily(() => z.record(z.string(), z.json()));
 const caseBody = lazily(() =>
-  z.strictObject({
-    name: z.string(),
-    agent: z.string().optional(),
-    user: z.string().optional(),
-    /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
-    action: z.string(),
-    /** For a tool that this project does not have: what kind of thing it does. */
-    effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
-    resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
-    args: json().optional(),
-    labels: z.array(z.string()).default([]),
-    /** Media types of files that were shown. */
-    media: z.array(z.string()).default([]),
-    calls: z.record(z.string(), countsSchema()).default({}),
-    spent: countsSchema().default(NO_COUNTS),
-    /** Money; left out, no price is known. */
-    cents: countsSchema().optional(),
-    /** Facts about arguments, by name; what is left out of a target is not so. */
-    facts: z.record(z.string(), aimSchema()).optional(),
-    /** Of all targets together, for a tool that this project does not have; and of its plain texts and numbers. */
-    targets: targetsSumSchema().optional(),
-    values: valuesSumSchema().optional(),
-    outgoing: leavingSchema().optional(),
-    amount: amountFactsSchema().optional(),
-    ...worldSchema(),
-    onBehalfOf: z.string().default("somebody"),
-    /** Of an approval request: it is for the requester alone to answer. */
-    forRequester: z.boolean().optional(),
-    surface: z.enum(SURFACES).default("cli"),
-    /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
-    origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
-    verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
-    /** Ids that must be among the deciding policies. */
-    because: z.array(z.string()).default([]),
-    /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
-    by: z.literal("contract").optional(),
-  }),
+  z
+    .strictObject({
+      name: z.string(),
+      agent: z.string().optional(),
+      user: z.string().optional(),
+      /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
+      action: z.string(),
+      /** For a tool that this project does not have: what kind of thing it does. */
+      effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
+      /** For such a tool: what its definition says. What is left out is the strictest. */
+      tool: z
+        .strictObject({
+          riskTier: z.enum(["low", "medium", "high"]).optional(),
+          humanApproval: z.boolean().optional(),
+          sandbox: z.enum(["process", "none", "own"]).optional(),
+        })
+        .optional(),
+      resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
+      args: json().optional(),
+      labels: z.array(z.string()).default([]),
+      /** Media types of files that were shown. */
+      media: z.array(z.string()).default([]),
+      calls: z.record(z.string(), countsSchema()).default({}),
+      spent: countsSchema().default(NO_COUNTS),
+      /** Money; left out, no price is known. */
+      cents: countsSchema().optional(),
+      /** Facts about arguments, by name; what is left out of a target is not so. */
+      facts: z.record(z.string(), aimSchema()).optional(),
+      /** Of all targets together, for a tool that this project does not have; and of its plain texts and numbers. */
+      targets: targetsSumSchema().optional(),
+      values: valuesSumSchema().optional(),
+      outgoing: leavingSchema().optional(),
+      amount: amountFactsSchema().optional(),
+      ...worldSchema(),
+      onBehalfOf: z.string().default("somebody"),
+      /** Of an approval request: it is for the requester alone to answer. */
+      forRequester: z.boolean().optional(),
+      surface: z.enum(SURFACES).default("cli"),
+      /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
+      origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
+      verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
+      /** Ids that must be among the deciding policies. */
+      because: z.array(z.string()).default([]),
+      /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
+      by: z.literal("contract").optional(),
+    })
+    .refine((c) => c.tool === undefined || (c.user === undefined && c.action.startsWith("tool:")), {
+      path: ["tool"],
+      error: "it is about an agent's `tool:NAME` alone",
+    }),
 );
 export type Case = z.infer<ReturnType<typeof caseBody>>;
 /** Made when the first case is read: their doors are values, and their fields are many. */
@@ -195,8 +209,12 @@ export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): De
   const { action } = toCaseAction(c, tools);
   const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
   const facts = toCaseFacts(c, tools);
-  return there ? gate.decide(action, facts) : gate.suppose(action, facts);
+  return there ? gate.decide(action, facts) : gate.suppose(action, facts, toCaseCare(c));
 }
+
+/** What it says of a tool that this project does not have. */
+export const toCaseCare = ({ tool = {} }: Case): Partial<ToolCare> =>
+  Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== undefined));
 
 /** The facts of this case; `policy eval` and `explain` use it too. */
 export const toCaseFacts = (c: Case, tools: readonly Tool[] = []): Facts => ({
@@ -260,8 +278,16 @@ export function toCaseAction(c: Case, tools: readonly Tool[]): { readonly action
     resource,
   };
   const unknown = tool === undefined && c.effects === undefined;
-  const reason = unknown ? NO_TOOL : refusalOf(checked);
+  const reason = unknown ? NO_TOOL : (otherCare(c, tool) ?? refusalOf(checked));
   return { action, refused: reason === null ? null : contractDeny(reason) };
+}
+
+/** A case about a tool of the project cannot say that it is another one. */
+function otherCare(c: Case, tool: Tool | undefined): string | null {
+  if (tool === undefined) return null;
+  const own: ToolCare = { riskTier: tool.riskTier, humanApproval: tool.humanApproval, sandbox: tool.sandbox ?? "own" };
+  const other = Object.entries(toCaseCare(c)).find(([name, value]) => !Object.entries(own).some(([n, v]) => n === name && v === value));
+  return other === undefined ? null : `the case says \`tool.${other[0]}\` is ${String(other[1])}, and its definition says otherwise`;
 }
 
 function refusalOf(checked: CheckedArgs): string | null {

@@ -7,8 +7,8 @@ import type { JsonObject } from "../text/canonical.ts";
 export const RECORD_FIELD_TYPES = ["string", "integer", "number", "boolean", "strings", "time"] as const;
 export type RecordFieldType = (typeof RECORD_FIELD_TYPES)[number];
 
-/** `optional`: a record without it, or with null, is one all the same. */
-export type RecordField = Readonly<{ path: string; type: RecordFieldType; optional: boolean }>;
+/** `optional`: a record without it, or with null, is one all the same. `of`: its texts are keys of things of this type; of the subject, those are theirs. */
+export type RecordField = Readonly<{ path: string; type: RecordFieldType; optional: boolean; of?: string }>;
 
 /** What a tool's output says about things of one type. Paths begin at one item. */
 export type RecordRule = Readonly<{
@@ -27,6 +27,15 @@ export type RecordRule = Readonly<{
   /** The one item is whom the session serves from now on. */
   establishes: "subject" | null;
 }>;
+
+/** The type of an argument that refers to whoever the session serves. No tool makes records of it. */
+export const SUBJECT_TYPE = "subject";
+
+/** What tools say of whom sessions may serve: rules of the types that some tool establishes as the subject. */
+export function subjectRules(rules: readonly RecordRule[]): readonly RecordRule[] {
+  const types = new Set(rules.flatMap(({ type, establishes }) => (establishes === null ? [] : [type])));
+  return rules.filter(({ type }) => types.has(type));
+}
 
 /** Attributes that every record has beside its fields. */
 export const RECORD_ATTRIBUTES = ["id", "owner", "ageSeconds"] as const;

@@ -55,6 +55,7 @@ export const REQUEST: Readonly<Record<string, OptionSpec>> = {
   media: { type: "string", value: "A,B", help: "media types of files that were shown: image/png" },
   resource: { type: "string", value: "T::ID", help: "what it touches, where the tool does not say" },
   effects: { type: "string", value: "A,B", help: "for a tool that the project does not have: read, write, execute, network, spend" },
+  tool: { type: "string", value: "JSON", help: `what the definition of such a tool says: '{"riskTier":"low"}'` },
   calls: { type: "string", value: "JSON", help: `counters: '{"save_note":{"turn":5,"hour":20}}'` },
   facts: { type: "string", value: "JSON", help: `facts about arguments: '{"to":{"inRequest":true}}'` },
   targets: { type: "string", value: "JSON", help: `of all targets together: '{"known":true}'` },

@@ -53,7 +53,7 @@ function findServed(tool: RecordTool): FoundRecord | null {
   if (!isProof && (verb !== "find" || served === undefined)) return null;
   const type = served ?? "customer";
   const { fields, key } = fieldsOf(tool, type, false);
-  const because = `it finds out who somebody is; keep \`establishes\` only if whoever this returns is who the session may serve (\`context.subject\`), and name the fields that rules depend on. ${TRUSTED}`;
+  const because = `it finds out who somebody is; keep \`establishes\` only if whoever this returns is who the session may serve (\`context.subject\`), and name the fields that rules depend on, with \`of\` where a field holds ids of what is theirs. ${TRUSTED}`;
   return { record: { type, key, fields, establishes: "subject" }, isLikely: isProof, because };
 }
 
