@@ -175,6 +175,17 @@ test("W-28 a parent that waits for its sub-agents is not handed out; one whose s
   expect(await claimed(b)).toEqual([]); // both wait for people, and S for them
 });
 
+test("W-28 sub-agents that nobody drives bring the session they work for to one worker, not to one for each of them", async () => {
+  const at = await place();
+  const [a, b] = [await at.open({ sealing: "each" }), await at.open()];
+  const parent = await drive(a, S, childOpened(T), childOpened(U));
+  const children = [await a.journal.take(T), await a.journal.take(U)];
+  for (const hold of children) await a.journal.append(append(hold, 0, childOf(S), turnStarted(1, "help")));
+  await at.kill(a);
+  expect([await claimed(b, 1), await claimed(b, 1), await claimed(b, 1), await claimed(b, 1)].flat()).toEqual([S]);
+  expect(parent.epoch).toBe(1);
+});
+
 test("W-28 a turn that stays open without anything to do is handed out ever more seldom, until something happens in it", async () => {
   const at = await place();
   const a = await at.open();
@@ -208,6 +219,13 @@ test("W-28 a driver says when a decision that it deferred is due, and until then
   expect(await at.dueIn(S)).toBeGreaterThan(5 * MINUTE);
   await put(a, S, "i_1");
   expect(await claimed(a)).toEqual([S]);
+
+  // Of those that wait for a person, too, the journal says no time, or a later one.
+  await a.journal.release(await drive(a, T, { ...expiring(0), expiresAt: null } as SessionEvent));
+  await a.journal.release(await drive(a, U, expiring(Date.now() + 60 * MINUTE)));
+  for (const session of [T, U]) await a.claims?.leave(session, due, false);
+  await at.pass(11 * MINUTE);
+  expect((await claimed(a)).toSorted()).toEqual([S, T, U]); // the first is handed out again
 });
 
 test("W-28 a row that is missing, or due at no time, is made anew from what the journal holds", async () => {
