@@ -32,7 +32,9 @@ import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
 import { runTurn, SessionRunner } from "./session-runner.ts";
 import { createSessions } from "./sessions.ts";
-import { createSubscribe, openLiveText } from "./subscribe.ts";
+import { openLiveText } from "./previews/live-text.ts";
+import { openPreviews } from "./previews/relay.ts";
+import { createSubscribe } from "./subscribe.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -41,6 +43,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
   const ear = openLiveText();
+  const { signals } = place.store;
+  const previews = openPreviews(ear, signals === null ? null : { signals, key: place.keys.blobKey, journal, clock });
 
   const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.forget, agents: () => agents });
   const agents = new AgentAssembly({
@@ -94,6 +98,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     closeAll([
       () => runner.stop(),
       () => ended.abort(),
+      () => previews.close(),
       () => policies?.stop(),
       () => runner.closeDoor(),
       () => options.notify?.close(),
@@ -103,7 +108,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   return checkedRuntime({
     sessions,
-    subscribe: createSubscribe(journal, ear, ended.signal),
+    subscribe: createSubscribe(journal, previews, ended.signal),
+    wantPreviews: previews.want,
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,

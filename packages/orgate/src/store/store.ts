@@ -107,6 +107,8 @@ export type Store = Omit<ReadStore, "journal"> &
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
     /** Living processes that write, this one among them. */
     processes(): Promise<readonly WriterProcess[]>;
+    /** Between the processes of the project; null where they have no way to hear one another. */
+    signals: Signals | null;
     /** Answers to requests, by idempotency key: every server of the project knows them. */
     requests: RequestKeys;
     /** Resolves when this process can append nothing any more, with the reason; never where the store is closed in order. */
@@ -142,6 +144,20 @@ export async function withSnapshot<T>(
     await snapshot.close();
   }
 }
+
+/**
+ * Short texts for whoever hears at this moment. Nothing of them is kept, any may be lost, and others of the same database may hear and send them too: what must
+ * not be read or believed by those is sealed by the sender.
+ */
+export type Signals = Readonly<{
+  /** The longest text, in bytes. */
+  mostBytes: number;
+  /** Rejects when they cannot be sent now. */
+  send(texts: readonly string[]): Promise<void>;
+  /** `joined`: called when there is a connection to hear by, and whenever there is a new one. What was sent before was missed. */
+  hear(ear: SignalEar): () => void;
+}>;
+export type SignalEar = Readonly<{ heard(text: string): void; joined(): void }>;
 
 /** `status` is null while nothing was answered for good. */
 export type KeptRequest = Readonly<{ digest: string; status: number | null; body: string }>;

@@ -66,6 +66,7 @@ function toStore(given: OwnStore, directory: string): Store {
       { writer: journal.writer, place: "this machine", holds: null, heardMs: null, commits: null, appends: null, quietest: [] },
     ],
     requests,
+    signals: null,
     stopped: new Promise<never>(() => {}), // its appends say so
     seal: async () => {}, // a store of one's own seals as it likes
     ...own,

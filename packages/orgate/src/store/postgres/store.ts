@@ -95,6 +95,7 @@ function toStore(shared: Shared, journal: SqliteJournal, lease: WriterLease): Po
     inbox,
     alarms: toStoreAlarms(alarms),
     requests: openRequests(link),
+    signals: listener.signals,
     processes: () => leasedProcesses(link),
     slot: { writer: lease.writer, incarnation: lease.incarnation, isNew: reader.writerHead(lease.writer).number === 0 },
     catchUp: listener.catchUp,
