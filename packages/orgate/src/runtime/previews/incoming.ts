@@ -75,7 +75,7 @@ export class Incoming {
       this.#placeOf(session).over = asked;
       return;
     }
-    far.add({ kind: "preview", session, iteration, attempt, preview: { ...preview, offset: known, text } });
+    far.add({ kind: "preview", session, asked, iteration, attempt, preview: { ...preview, offset: known, text } });
   }
 
   #askAgain(session: SessionId): void {

@@ -3,10 +3,10 @@
  */
 import type { Entry, Live, Seq, SessionId } from "@orgate/core";
 
-export type TextPreview = Extract<Live, { kind: "preview" }>;
+/** `asked`: the entry that asked for the reply; null: it was not heard of here. */
+export type TextPreview = Extract<Live, { kind: "preview" }> & Readonly<{ asked: Seq | null }>;
 
 export type Spoken = {
-  /** The entry that asked for the reply; null: it was not heard of here. */
   readonly asked: Seq | null;
   readonly iteration: number;
   readonly attempt: number;
@@ -18,7 +18,7 @@ export type Spoken = {
 export type WordsNow = ReadonlyMap<SessionId, Readonly<Spoken>>;
 
 export type LiveText = Readonly<{
-  add(live: Live): void;
+  add(live: Live | TextPreview): void;
   /** Its words are of no use any more. */
   forget(session: SessionId): void;
   now(session: SessionId | null): WordsNow;
@@ -31,33 +31,34 @@ export type LiveText = Readonly<{
 
 export function openLiveText(): LiveText {
   const speaking = new Map<SessionId, Spoken>();
-  const asked = new Map<SessionId, Seq>();
+  const requests = new Map<SessionId, Seq>();
   const listeners = new Set<(session: SessionId) => void>();
   let chars = 0;
   const forget = (session: SessionId): void => {
     chars -= lengthOf(speaking.get(session));
     speaking.delete(session);
-    asked.delete(session);
+    requests.delete(session);
   };
-  const askedOf = (session: SessionId): Seq | null => asked.get(session) ?? null;
+  const askedOf = (session: SessionId): Seq | null => requests.get(session) ?? null;
 
   /** A reader may come by old entries of the session while a later reply is in progress. */
   function pass({ stream, seq, event: { kind } }: Entry): void {
     const session = stream as SessionId; // words are only heard of a session
-    const since = asked.get(session) ?? speaking.get(session)?.asked ?? null;
+    const since = requests.get(session) ?? speaking.get(session)?.asked ?? null;
     if (since !== null && seq <= since) return;
     if (ENDS_WORDS.has(kind)) forget(session);
-    else if (kind === "model.asked") asked.set(session, seq);
+    else if (kind === "model.asked") requests.set(session, seq);
   }
 
   return {
     add(live) {
       if (live.kind === "entry") return pass(live.entry);
       const { session, iteration, attempt, preview } = live;
+      const asked = "asked" in live ? live.asked : askedOf(session);
       const before = speaking.get(session);
       chars -= lengthOf(before);
-      const isSame = before?.asked === askedOf(session) && before.iteration === iteration && before.attempt === attempt;
-      const spoken: Spoken = isSame ? before : { asked: askedOf(session), iteration, attempt, text: "", thinking: "", calls: [] };
+      const isSame = before?.asked === asked && before.iteration === iteration && before.attempt === attempt;
+      const spoken: Spoken = isSame ? before : { asked, iteration, attempt, text: "", thinking: "", calls: [] };
       if (preview.part === "call") {
         const { call, tool, offset, text } = preview;
         spoken.calls = spoken.calls.toSpliced(call, 1, { tool, text: (spoken.calls[call]?.text ?? "").slice(0, offset) + text });
@@ -106,7 +107,7 @@ export function createTextCursor(): (now: WordsNow) => readonly TextPreview[] {
         return { part: "call", call, tool, offset, text: text.slice(offset) };
       });
       return [...words, ...calls].flatMap((preview): readonly TextPreview[] =>
-        preview.text === "" ? [] : [{ kind: "preview", session, iteration, attempt, preview }],
+        preview.text === "" ? [] : [{ kind: "preview", session, asked, iteration, attempt, preview }],
       );
     });
   };

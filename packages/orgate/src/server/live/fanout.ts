@@ -304,7 +304,7 @@ async function* tell({ front, bounds }: Source, from: Look, { previews, sees, si
         continue;
       }
       let isSpeaking = false;
-      const isOver = session !== null && ended > (spoken.get(session)?.asked ?? 0);
+      const isOver = session !== null && ended > (spoken.get(session)?.asked ?? ended);
       for (const words of isOver ? [] : fresh(spoken)) {
         if (session === null && !(await sees(words.session))) continue;
         isSpeaking = true;
