@@ -57,7 +57,7 @@ export class Incoming {
     const found = await findInProgress(this.#ports.journal, session, asked).catch(() => undefined);
     const held = place.held ?? [];
     place.held = null;
-    if (found === undefined || this.#places.get(session) !== place) return; // the journal cannot be read, or nobody watches any more
+    if (found === undefined || this.#places.get(session) !== place) return; // nothing can be said of it, or nobody watches any more
     if (found === null) place.over = Math.max(place.over, asked);
     else this.#ports.far.add({ kind: "entry", entry: found });
     for (const words of held) this.hear(words);
@@ -104,11 +104,11 @@ function lengthOf(spoken: Readonly<Spoken> | null, preview: Preview): number | n
   return preview.call > calls.length ? null : (calls[preview.call]?.text.length ?? 0);
 }
 
-/** The request at this place, if it is one and nothing has ended it. */
-async function findInProgress(journal: Pick<Journal, "read">, session: SessionId, asked: Seq): Promise<Entry | null> {
-  let request: Entry | null = null;
+/** The request at this place, unless it is none or something has ended it: null. Undefined: nothing is there yet. */
+async function findInProgress(journal: Pick<Journal, "read">, session: SessionId, asked: Seq): Promise<Entry | null | undefined> {
+  let request: Entry | undefined;
   for await (const entry of eachEntry(journal, session, seq(Math.max(0, asked - 1)))) {
-    if (request === null) {
+    if (request === undefined) {
       if (entry.event.kind !== "model.asked") return null;
       request = entry;
     } else if (ENDS_WORDS.has(entry.event.kind)) return null;

@@ -147,7 +147,8 @@ test("W-32 clients of every coordinator see the same words, one that comes late 
   withheld.say("not for you");
   withheld.say(" at all");
   withheld.finish();
-  for (const one of [here, there]) await until(() => (one.seen.includes("turn.ended") ? true : null));
+  (await model.asked(4)).say("nor this"); // it is told that its answer was refused
+  for (const one of [here, there]) await until(() => (one.seen.filter((kind) => kind === "model.asked").length === 2 ? true : null));
   expect([...here.seen, ...there.seen, ...all.seen.slice(before)]).not.toContain("words");
 
   expect(heard.length).toBeGreaterThan(5);
