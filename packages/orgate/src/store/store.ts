@@ -159,13 +159,18 @@ export type Signals = Readonly<{
 }>;
 export type SignalEar = Readonly<{ heard(text: string): void; joined(): void }>;
 
-/** `status` is null while nothing was answered for good. */
+/** `status` is null while nothing was answered for good; `body` is then how many servers are at it. */
 export type KeptRequest = Readonly<{ digest: string; status: number | null; body: string }>;
 export type RequestKeys = Readonly<{
   find(id: string): Promise<KeptRequest | null>;
   /** The request that the key belongs to, from now on or since before. */
   begin(id: string, digest: string, now: number): Promise<string>;
-  keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): Promise<void>;
+  /** The same by a server that is at it until it keeps an answer or leaves. `others`: whether others are, or were when they crashed. */
+  enter(id: string, digest: string, now: number): Promise<Readonly<{ digest: string; others: boolean }>>;
+  /** Without an answer for good. True: others are still at it. */
+  leave(id: string): Promise<boolean>;
+  /** False: there is an answer already, and it stays. */
+  keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): Promise<boolean>;
   /**
    * J-8 Removes the stored answers that name a session, for good. Their keys stay, so that the same request is not done a second time. False when a
    * reader was in the way: old pages can still be found on disk until it is gone.
