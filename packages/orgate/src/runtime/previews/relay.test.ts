@@ -89,8 +89,9 @@ test("W-32 words come to whoever watches elsewhere, whole and in order; one that
   say(driver, 5, long);
   for (let i = 0; i < 5; i += 1) await pass();
   expect(early.text()).toBe(`Good ${long}`);
-  const late = open();
+  const [late, other] = [open(), open()];
   late.want(S1);
+  other.want(sessionId("s_00000000002"));
   for (let i = 0; i < 5; i += 1) await pass();
   expect([late.text(), early.text()]).toEqual([`Good ${long}`, `Good ${long}`]);
   driver.own.add({ kind: "preview", session: S1, ...at(1), preview: { part: "call", call: 0, tool: "t", offset: 0, text: "{" } });
@@ -99,7 +100,12 @@ test("W-32 words come to whoever watches elsewhere, whole and in order; one that
 
   await write(driver, S1, replied());
   for (const entry of await journal.read(S1, seq(0), 100)) early.passed(entry); // from the first on, as a reader does that begins there
-  expect([early.text(), driver.text()]).toEqual([null, null]);
+  expect([early.text(), driver.text(), other.text()]).toEqual([null, null, null]);
+  await write(driver, S1, asked(2));
+  say(driver, 0, "More");
+  await pass();
+  for (const entry of await journal.read(S1, seq(0), 100)) early.passed(entry); // another reader, while a later reply is in progress
+  expect([early.text(), late.text(), other.text()]).toEqual(["More", "More", null]);
 });
 
 test("W-32 nothing is sent while nobody watches, nor once who watched is gone; who watches says so again", async () => {
@@ -185,6 +191,7 @@ test("W-32 what somebody repeats after its reply is recorded, says without the k
     for (const ear of [...ears]) ear.heard(text ?? "");
   };
   tell("another key", 4);
+  for (const ear of [...ears]) ear.heard(JSON.stringify({ ...words, asked: 4 }));
   tell(KEY, 1); // the opening of the session
   tell(KEY, 3); // a reply
   tell(KEY, 99);
