@@ -66,6 +66,41 @@ test("W-5 two requests at once under one key are one, and a request that failed 
   expect(runs).toBe(2);
 });
 
+test("W-5 the same request at two servers at once gets one answer, also where one of them fails because of the other", async () => {
+  const [here, there] = [new Idempotency(keys, Date.now), new Idempotency(keys, Date.now)];
+  const gate = Promise.withResolvers<void>();
+  const isAgain: boolean[] = [];
+  const first = here.run(request, async ({ again }) => {
+    isAgain.push(again);
+    await gate.promise;
+    return reply;
+  });
+  const second = there.run(request, async ({ again }) => {
+    isAgain.push(again);
+    gate.resolve();
+    throw new FaultError({ kind: "usage", detail: "there is one already", hint: "" });
+  });
+  expect(await Promise.all([first, second])).toEqual([reply, reply]);
+  expect(isAgain).toEqual([false, true]);
+
+  const other = { ...request, key: "key-2" };
+  const both = Promise.withResolvers<void>();
+  const slow = here.run(other, async () => {
+    await both.promise;
+    return { ...reply, value: "mine" };
+  });
+  const fast = await there.run(other, async () => ({ ...reply, value: "first" }));
+  both.resolve();
+  expect([fast, await slow]).toMatchObject([{ value: "first" }, { value: "first" }]);
+
+  const failing = { ...request, key: "key-3" };
+  const fail = async () => {
+    throw new FaultError({ kind: "runtime-closed" });
+  };
+  const failed = await Promise.allSettled([here.run(failing, fail), there.run(failing, fail)]);
+  expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+});
+
 test("W-5 an intent belongs to the first request that claimed it, also after a restart", async () => {
   const intent = intentId("c-1");
   expect(await new Idempotency(keys, Date.now).claim(intent, { text: "hello" })).toBe(intent);

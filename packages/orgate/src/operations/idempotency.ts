@@ -7,6 +7,7 @@
  * Every surface derives the ids of its intents and sessions here, from what its client repeats: a request that a crash cut off finds, when it is sent
  * again, what the first one did. Journals contain these ids, so neither a prefix nor the digits of one may change.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type IntentId, intentId, type SessionId, sessionId } from "@orgate/core";
 import { idempotencyKey, type OperationName, wireProblem } from "@orgate/protocol";
 import { sha256 } from "../node/crypto.ts";
@@ -54,6 +55,10 @@ export type IdempotencyKey = Readonly<{
   /** The request was begun before, and may have come to any point. */
   again: boolean;
 }>;
+
+/** How long another server may take to answer, once the same has failed here: one that has crashed never will. */
+const THEIRS_MS = 2_000;
+const LOOK_MS = 50;
 
 const intentUnder = (id: string): IntentId => intentId(`k-${id.slice(0, DIGITS)}`);
 
@@ -106,11 +111,31 @@ export class Idempotency {
     const before = await this.#find(id, digest);
     const earlier = toReply(before);
     if (earlier !== null) return earlier;
-    mustBeSame(await this.#keys.begin(id, digest, this.#now()), digest);
-    const replied = await work({ again: before !== null });
-    const { status, value, isProvisional } = replied;
-    if (!isProvisional) await this.#keys.keep(id, digest, { status, body: JSON.stringify(value ?? null) }, this.#now());
-    return replied;
+    const entered = await this.#keys.enter(id, digest, this.#now());
+    mustBeSame(entered.digest, digest);
+    try {
+      const replied = await work({ again: before !== null || entered.others });
+      const { status, value, isProvisional } = replied;
+      if (isProvisional) await this.#keys.leave(id);
+      else if (!(await this.#keys.keep(id, digest, { status, body: JSON.stringify(value ?? null) }, this.#now())))
+        return toReply(await this.#keys.find(id)) ?? replied;
+      return replied;
+    } catch (error) {
+      const theirs = (await this.#keys.leave(id).catch(() => false)) ? await this.#findTheirs(id) : null;
+      if (theirs === null) throw error;
+      return theirs;
+    }
+  }
+
+  /** What failed here may have failed because another server was doing the same. */
+  async #findTheirs(id: string): Promise<KeyedReply | null> {
+    const end = performance.now() + THEIRS_MS;
+    for (;;) {
+      const row = await this.#keys.find(id);
+      const reply = toReply(row);
+      if (reply !== null || row === null || Number(row.body) === 0 || performance.now() > end) return reply;
+      await sleep(LOOK_MS);
+    }
   }
 
   #findUnderWay(id: string, digest: string): Promise<KeyedReply> | null {

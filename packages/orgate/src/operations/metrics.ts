@@ -75,7 +75,7 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
   let followed: Position | null = null;
   /** Reads the journal at its own pace. */
   async function follow(): Promise<void> {
-    for await (const one of runtime.subscribe({ all: true }, { after: followed ?? "now", signal: stop.signal })) {
+    for await (const one of runtime.subscribe({ all: true }, { after: followed ?? "now", signal: stop.signal, previews: false })) {
       if (one.kind === "entry") await count(one.entry);
       if ("position" in one) followed = one.position;
     }

@@ -167,6 +167,8 @@ export type Runtime = Readonly<{
   sessions: Sessions;
   /** Follows a session, or everything, from any place on; reads the journal, so that nothing is lost to a slow reader. */
   subscribe: Subscribe;
+  /** Previews of this session, of all with null, are wanted here, wherever it is driven, until the result is called: `subscribe` to everything then has them. */
+  wantPreviews(session: SessionId | null): () => void;
   approvals: Approvals;
   /**
    * No effect is begun in `all`, `agent:NAME` or `tool:NAME` once this resolves, in any process; what runs is stopped. A name that this runtime does

@@ -34,7 +34,9 @@ import { type OpenProjectStore, openProjectStore } from "./ports/project-store.t
 import { readRunningTurn } from "./running-turns.ts";
 import { runTurn, SessionRunner } from "./session-runner.ts";
 import { createSessions } from "./sessions.ts";
-import { createSubscribe, openLiveText } from "./subscribe.ts";
+import { openLiveText } from "./previews/live-text.ts";
+import { openPreviews } from "./previews/relay.ts";
+import { createSubscribe } from "./subscribe.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -43,6 +45,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
   const ear = openLiveText();
+  const { signals } = place.store;
+  const previews = openPreviews(ear, signals === null ? null : { signals, key: place.keys.blobKey, journal, clock });
 
   const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.forget, agents: () => agents });
   const agents = new AgentAssembly({
@@ -96,6 +100,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     closeAll([
       () => runner.stop(),
       () => ended.abort(),
+      () => previews.close(),
       () => policies?.stop(),
       () => runner.closeDoor(),
       () => options.notify?.close(),
@@ -105,7 +110,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   return checkedRuntime({
     sessions,
-    subscribe: createSubscribe(journal, ear, ended.signal),
+    subscribe: createSubscribe(journal, previews, ended.signal),
+    wantPreviews: previews.want,
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,

@@ -1,20 +1,27 @@
 /**
  * Following what happens, from any place on. A subscriber reads the journal, at its own pace: nothing is queued for it, nothing is lost to a slow one,
- * and what it throws is its own affair. Words of a reply in progress are kept once per session that is driven here, not once per reader (H-12).
+ * and what it throws is its own affair. Words of a reply in progress are kept once per session, not once per reader (`previews/`, H-12).
  */
 
-import { type Entry, FaultError, type Journal, type Live, type SessionId, seq } from "@orgate/core";
+import { FaultError, type Journal, type Live, type SessionId, seq } from "@orgate/core";
 import type { Position, WrittenEntry } from "@orgate/core/journal";
 import { openBell } from "../node/bell.ts";
+import { createTextCursor, type TextPreview } from "./previews/live-text.ts";
+import type { Previews } from "./previews/relay.ts";
+
+export type { TextPreview } from "./previews/live-text.ts";
 
 export type FollowOptions = Readonly<{
   /** Continue after this entry (of one session) or position (of all). Default 0: from the start; `now`: from the end. */
   after?: number | "now";
   /** Ends it. */
   signal?: AbortSignal;
+  /**
+   * `true`: also of replies that other processes of a cluster receive; `false`: entries only. Of one session it is `true` unless given; of everything those
+   * previews come that are known here: of sessions that are driven here, or that somebody else follows here.
+   */
+  previews?: boolean;
 }>;
-
-export type TextPreview = Extract<Live, { kind: "preview" }>;
 
 export type Subscribe = {
   /** Ends when the session is closed. Throws `session-unknown`, and what is wrong with its entries. */
@@ -23,100 +30,22 @@ export type Subscribe = {
   (to: Readonly<{ all: true }>, from?: FollowOptions): AsyncIterableIterator<WrittenEntry | TextPreview>;
 };
 
-// ── words of replies in progress ──
-
-type Spoken = {
-  readonly iteration: number;
-  readonly attempt: number;
-  text: string;
-  thinking: string;
-  /** Arguments so far, by the call's place in the reply. */
-  calls: readonly Readonly<{ tool: string; text: string }>[];
-};
-
-export type LiveText = Readonly<{
-  add(live: Live): void;
-  /** This process writes no more in the session. */
-  forget(session: SessionId): void;
-  now(session: SessionId | null): ReadonlyMap<SessionId, Readonly<Spoken>>;
-  watch(heard: (session: SessionId) => void): () => void;
-}>;
-
-export function openLiveText(): LiveText {
-  const speaking = new Map<SessionId, Spoken>();
-  const listeners = new Set<(session: SessionId) => void>();
-  return {
-    add(live) {
-      if (live.kind === "entry") {
-        if (ENDS_WORDS.has(live.entry.event.kind)) speaking.delete(live.entry.stream as SessionId); // words are only heard of a session
-        return;
-      }
-      const { session, iteration, attempt, preview } = live;
-      const before = speaking.get(session);
-      const isSame = before?.iteration === iteration && before.attempt === attempt;
-      const spoken: Spoken = isSame ? before : { iteration, attempt, text: "", thinking: "", calls: [] };
-      if (preview.part === "call") {
-        const { call, tool, offset, text } = preview;
-        spoken.calls = spoken.calls.toSpliced(call, 1, { tool, text: (spoken.calls[call]?.text ?? "").slice(0, offset) + text });
-      } else spoken[preview.part] = spoken[preview.part].slice(0, preview.offset) + preview.text;
-      speaking.set(session, spoken);
-      for (const heard of [...listeners]) heard(session);
-    },
-    forget: (session) => void speaking.delete(session),
-    now(session) {
-      if (session === null) return new Map([...speaking].map(([s, spoken]) => [s, { ...spoken }]));
-      const spoken = speaking.get(session);
-      return spoken === undefined ? new Map() : new Map([[session, { ...spoken }]]);
-    },
-    watch(heard) {
-      const mine = (session: SessionId): void => heard(session);
-      listeners.add(mine);
-      return () => listeners.delete(mine);
-    },
-  };
-}
-const ENDS_WORDS: ReadonlySet<Entry["event"]["kind"]> = new Set(["model.replied", "model.failed", "turn.ended", "hold.taken"]);
-
-/** Remembers what a reader has received, and returns what is new. */
-export function createTextCursor(): (now: ReturnType<LiveText["now"]>) => readonly TextPreview[] {
-  const told = new Map<SessionId, Spoken>();
-  return (now) => {
-    for (const session of told.keys()) if (!now.has(session)) told.delete(session);
-    return [...now].flatMap(([session, spoken]) => {
-      const { iteration, attempt } = spoken;
-      const before = told.get(session);
-      const seen = before?.iteration === iteration && before.attempt === attempt ? before : { text: "", thinking: "", calls: [] };
-      told.set(session, { ...spoken });
-      const words = (["thinking", "text"] as const).map((part): TextPreview["preview"] => {
-        const offset = seen[part].length;
-        return { part, offset, text: spoken[part].slice(offset) };
-      });
-      const calls = spoken.calls.map(({ tool, text }, call): TextPreview["preview"] => {
-        const offset = seen.calls[call]?.text.length ?? 0;
-        return { part: "call", call, tool, offset, text: text.slice(offset) };
-      });
-      return [...words, ...calls].flatMap((preview): readonly TextPreview[] =>
-        preview.text === "" ? [] : [{ kind: "preview", session, iteration, attempt, preview }],
-      );
-    });
-  };
-}
-
-// ── following ──
-
 const CHUNK = 200;
+const NO_WORDS: ReturnType<Previews["now"]> = new Map();
 type Places = Pick<Journal, "read" | "session" | "tail" | "position" | "watch">;
 
-export function createSubscribe(journal: Places, ear: LiveText, closed: AbortSignal): Subscribe {
+export function createSubscribe(journal: Places, ear: Omit<Previews, "close">, closed: AbortSignal): Subscribe {
   function subscribe(to: Readonly<{ session: SessionId }>, from?: FollowOptions): AsyncGenerator<Live>;
   function subscribe(to: Readonly<{ all: true }>, from?: FollowOptions): AsyncGenerator<WrittenEntry | TextPreview>;
-  function subscribe(to: Readonly<{ session: SessionId } | { all: true }>, { after = 0, signal }: FollowOptions = {}) {
+  function subscribe(to: Readonly<{ session: SessionId } | { all: true }>, { after = 0, signal, previews }: FollowOptions = {}) {
     if (after !== "now" && !(Number.isSafeInteger(after) && after >= 0)) throw nowhere(after);
     const until = signal === undefined ? closed : AbortSignal.any([closed, signal]);
-    return "session" in to ? ofSession(to.session, after, until) : ofAll(after, until);
+    return "session" in to ? ofSession(to.session, { after, previews }, until) : ofAll({ after, previews }, until);
   }
 
-  function ofSession(session: SessionId, after: number | "now", until: AbortSignal): AsyncGenerator<Live> {
+  type From = Readonly<{ after: number | "now"; previews: boolean | undefined }>;
+
+  function ofSession(session: SessionId, { after, previews = true }: From, until: AbortSignal): AsyncGenerator<Live> {
     const start = journal.session(session);
     start.catch(() => {}); // heard of where it is awaited
     let at: number | null = after === "now" ? null : after;
@@ -135,10 +64,10 @@ export function createSubscribe(journal: Places, ear: LiveText, closed: AbortSig
       over ||= entries.length === 0 ? wasClosed : entries.some(({ event }) => event.kind === "session.closed");
       return entries.map((entry) => ({ kind: "entry", entry }));
     };
-    return follow({ session, look, isOver: () => over, until });
+    return follow({ session, look, isOver: () => over, until, previews });
   }
 
-  function ofAll(after: number | "now", until: AbortSignal): AsyncGenerator<WrittenEntry | TextPreview> {
+  function ofAll({ after, previews }: From, until: AbortSignal): AsyncGenerator<WrittenEntry | TextPreview> {
     const start: Promise<Position> = after === "now" ? journal.position() : Promise.resolve(after);
     start.catch(() => {}); // heard of where it is awaited
     let at: Position | null = null;
@@ -148,23 +77,33 @@ export function createSubscribe(journal: Places, ear: LiveText, closed: AbortSig
       at = found.at(-1)?.position ?? at;
       return found;
     };
-    return follow({ session: null, look, isOver: () => false, until });
+    return follow({ session: null, look, isOver: () => false, until, previews });
   }
 
-  type Follow<T> = Readonly<{ session: SessionId | null; look(): Promise<readonly T[]>; isOver(): boolean; until: AbortSignal }>;
+  type Follow<T> = Readonly<{
+    session: SessionId | null;
+    look(): Promise<readonly T[]>;
+    isOver(): boolean;
+    until: AbortSignal;
+    previews: boolean | undefined;
+  }>;
 
-  async function* follow<T>({ session, look, isOver, until }: Follow<T>): AsyncGenerator<T | TextPreview> {
+  async function* follow<T extends Live | WrittenEntry>(how: Follow<T>): AsyncGenerator<T | TextPreview> {
+    const { session, look, isOver, until, previews } = how;
     const fresh = createTextCursor();
     const bell = openBell(until, { keepAlive: true });
     const concerns = (stream: string | null): void => {
       if (stream === null || session === null || stream === session) bell.ring();
     };
-    const stops = [journal.watch(concerns, session ?? undefined), ear.watch(concerns)];
+    const stops = [journal.watch(concerns, session ?? undefined)];
+    if (previews !== false) stops.push(ear.watch(concerns));
+    if (previews === true) stops.push(ear.want(session));
     try {
       while (!until.aborted) {
         bell.still();
-        const spoken = ear.now(session); // before the look: an empty one then means that all that came before these words was told
+        const spoken = previews === false ? NO_WORDS : ear.now(session); // before the look: an empty one then means that all that came before these words was told
         const found = await look().catch(unlessOver(until));
+        for (const one of found) if (one.kind === "entry") ear.passed(one.entry); // first: what it ends is not told after it
         yield* found;
         if (found.length > 0) continue;
         if (isOver()) return;

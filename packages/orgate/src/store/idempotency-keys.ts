@@ -22,6 +22,8 @@ export function openRequestKeys(directory: string): RequestKeys & Readonly<{ clo
   return {
     find: async (id) => file().find(id),
     begin: async (id, digest, now) => file().begin(id, digest, now),
+    enter: async (id, digest, now) => file().enter(id, digest, now),
+    leave: async (id) => file().leave(id),
     keep: async (id, digest, answer, now) => file().keep(id, digest, answer, now),
     erase: async (session) => eraseAnswers(directory, session),
     close() {
@@ -54,7 +56,15 @@ export function openRequestsFile(directory: string, { isMoving = false }: Readon
 function openFile(directory: string) {
   const db = openRequestsFile(directory);
   const find = db.prepare("SELECT digest, status, body FROM requests WHERE id = ?");
-  const keep = db.prepare("INSERT OR REPLACE INTO requests VALUES (?, ?, ?, ?, ?)");
+  const keep = db.prepare(
+    `INSERT INTO requests VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, status = excluded.status, body = excluded.body, at = excluded.at WHERE status = 0`,
+  );
+  const enter = db.prepare(
+    `INSERT INTO requests VALUES (?, ?, 0, '1', ?) ON CONFLICT (id) DO UPDATE SET body = CAST(CAST(body AS INTEGER) + 1 AS TEXT)
+     WHERE status = 0 AND digest = excluded.digest`,
+  );
+  const leave = db.prepare("UPDATE requests SET body = CAST(max(0, CAST(body AS INTEGER) - 1) AS TEXT) WHERE id = ? AND status = 0");
   const begin = db.prepare("INSERT OR IGNORE INTO requests VALUES (?, ?, 0, '', ?)");
   const forget = db.prepare("DELETE FROM requests WHERE at < ?");
   let kept = 0;
@@ -70,10 +80,21 @@ function openFile(directory: string) {
       begin.run(id, digest, now);
       return found(id)?.digest ?? digest;
     },
-    keep(id: string, digest: string, { status, body }: Readonly<{ status: number; body: string }>, now: number): void {
-      keep.run(id, digest, status, body, now);
+    enter(id: string, digest: string, now: number): Readonly<{ digest: string; others: boolean }> {
+      enter.run(id, digest, now);
+      const row = found(id);
+      return { digest: row?.digest ?? digest, others: row !== null && (row.status !== null || Number(row.body) > 1) };
+    },
+    leave(id: string): boolean {
+      leave.run(id);
+      const row = found(id);
+      return row !== null && (row.status !== null || Number(row.body) > 0);
+    },
+    keep(id: string, digest: string, { status, body }: Readonly<{ status: number; body: string }>, now: number): boolean {
+      const { changes } = keep.run(id, digest, status, body, now);
       if (kept % FORGET_EVERY === 0) forget.run(now - DAY_MS);
       kept += 1;
+      return Number(changes) > 0;
     },
     close: () => db.close(),
   };

@@ -158,6 +158,7 @@ export function openStore(options: StoreOptions): SqliteStore {
         await writer.probe();
         await probeDisk(directory);
       },
+      signals: null,
       stopped: journal.whenStopped,
       seal: () => journal.seal(),
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),

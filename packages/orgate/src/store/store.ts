@@ -109,6 +109,8 @@ export type Store = Omit<ReadStore, "journal"> &
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
     /** Tells others what this process does: they list it with `processes`. */
     play(role: ProcessRole): Promise<void>;
+    /** Between the processes of the project; null where they have no way to hear one another. */
+    signals: Signals | null;
     /** Answers to requests, by idempotency key: every server of the project knows them. */
     requests: RequestKeys;
     /** Null where processes look for themselves what wants driving. */
@@ -162,13 +164,32 @@ export type SessionClaims = Readonly<{
   watch(due: () => void): () => void;
 }>;
 
-/** `status` is null while nothing was answered for good. */
+/**
+ * Short texts for whoever hears at this moment. Nothing of them is kept, any may be lost, and others of the same database may hear and send them too: what must
+ * not be read or believed by those is sealed by the sender.
+ */
+export type Signals = Readonly<{
+  /** The longest text, in bytes. */
+  mostBytes: number;
+  /** Rejects when they cannot be sent now. */
+  send(texts: readonly string[]): Promise<void>;
+  /** `joined`: called when there is a connection to hear by, and whenever there is a new one. What was sent before was missed. */
+  hear(ear: SignalEar): () => void;
+}>;
+export type SignalEar = Readonly<{ heard(text: string): void; joined(): void }>;
+
+/** `status` is null while nothing was answered for good; `body` is then how many servers are at it. */
 export type KeptRequest = Readonly<{ digest: string; status: number | null; body: string }>;
 export type RequestKeys = Readonly<{
   find(id: string): Promise<KeptRequest | null>;
   /** The request that the key belongs to, from now on or since before. */
   begin(id: string, digest: string, now: number): Promise<string>;
-  keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): Promise<void>;
+  /** The same by a server that is at it until it keeps an answer or leaves. `others`: whether others are, or were when they crashed. */
+  enter(id: string, digest: string, now: number): Promise<Readonly<{ digest: string; others: boolean }>>;
+  /** Without an answer for good. True: others are still at it. */
+  leave(id: string): Promise<boolean>;
+  /** False: there is an answer already, and it stays. */
+  keep(id: string, digest: string, answer: Readonly<{ status: number; body: string }>, now: number): Promise<boolean>;
   /**
    * J-8 Removes the stored answers that name a session, for good. Their keys stay, so that the same request is not done a second time. False when a
    * reader was in the way: old pages can still be found on disk until it is gone.

@@ -27,7 +27,7 @@ export async function followToOutcome(
   void driving?.then(() => left.abort());
   const until = AbortSignal.any([AbortSignal.timeout(waitMs), left.signal, ...(signal === undefined ? [] : [signal])]);
   const findEnd = createEndFinder(intent);
-  for await (const live of subscribe({ session }, { after: from, signal: until })) {
+  for await (const live of subscribe({ session }, { after: from, signal: until, previews: false })) {
     if (live.kind !== "entry") continue;
     const ended = findEnd(live.entry);
     if (ended !== null) return ended;

@@ -66,6 +66,7 @@ function toStore(given: OwnStore, directory: string): Store {
     play: async () => {}, // it has nobody to tell
     requests,
     claims: null,
+    signals: null,
     stopped: new Promise<never>(() => {}), // its appends say so
     seal: async () => {}, // a store of one's own seals as it likes
     ...own,

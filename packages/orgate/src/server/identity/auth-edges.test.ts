@@ -44,6 +44,19 @@ test("W-24 of a session that is not there nobody is told anything", async () => 
   expect(await makeVisibility({ mayDo: () => null }, caller, async () => null)(stream)).toBe(false);
 });
 
+test("W-12 what another server has just revoked opens nothing here, though nobody has told of it yet", async () => {
+  const { stand, give } = await door();
+  const { token, access } = await give();
+  const { place } = stand.runtime;
+  const options = { place, directory: join(stand.folder, ".orgate"), gate: ALLOW, now: () => millis(Date.now()), origins: () => [HERE], coordinators: [] };
+  const [here, there] = [await openIdentity(options), await openIdentity(options)]; // a process is not told of what it writes itself
+  const callers = await Promise.all([here, there].map((one) => one.authenticate(withKey(token))));
+  expect(callers.map(isProblem)).toEqual([false, false]);
+  await here.accesses.revoke(access, { kind: "user", id: "ann" }, "gone");
+  expect(await there.authenticate(withKey(token))).toMatchObject({ status: 401, kind: "unauthenticated" });
+  for (const one of [here, there]) one.close();
+});
+
 test("W-6 while it cannot be told whether access still counts, nothing is done", async () => {
   const { stand, give } = await door();
   const { token } = await give();

@@ -234,7 +234,7 @@ async function say(who: string, frame: ClientFrameInput): Promise<Readonly<{ ans
   const ports: ConnectionPorts = {
     operations,
     access: identity,
-    fanout: openFanout(journal, runtime.subscribe),
+    fanout: openFanout(journal, runtime),
     journal,
     whose: openOwners(journal),
     position: journal.position,

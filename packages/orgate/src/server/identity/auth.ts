@@ -213,11 +213,18 @@ class ServerIdentity implements Identity {
     return this.#recovering;
   }
 
-  /** One read for all that wait for one: however many show unknown tokens, the journal is read once at a time. */
+  /** W-12 what another process has revoked a moment ago lets nobody in, also before this one is told of it. False: it cannot be known. */
+  async #isCurrent(): Promise<boolean> {
+    if (this.#callers.isInTrouble()) await this.#recover();
+    else await this.#refreshOnce().catch(() => this.#callers.recheckWith(UNKNOWN_ACCESS));
+    return !this.#callers.isInTrouble();
+  }
+
+  /** One read for all that wait for one: however many ask, the journal is read once at a time. */
   #refreshOnce(): Promise<unknown> {
     this.#refreshing ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
       this.#refreshing = null; // a later request may be about something newer
-      return this.#store.refresh();
+      return Promise.all([this.#store.refresh(), this.#options.place.keyring.refresh()]);
     });
     return this.#refreshing;
   }
@@ -243,9 +250,11 @@ class ServerIdentity implements Identity {
 
   async #enter(given: Given | Problem): Promise<Caller | Problem> {
     if ("status" in given) return given;
-    if (this.#callers.isInTrouble()) await this.#recover();
-    if (this.#callers.isInTrouble()) return wireProblem("unavailable", UNKNOWN_ACCESS, "the journal cannot be read: try again in a moment");
+    if (!(await this.#isCurrent()))
+      return wireProblem("unavailable", UNKNOWN_ACCESS, "the journal cannot be read: try again in a moment");
     const { access, person, agents, actions, until } = given;
+    const why = explainLapse(this.#store.all().get(access) ?? given, given.means, this.#options.now());
+    if (why !== null) return wireProblem("unauthenticated", why, HINT);
     const opened = await this.#openOperator(person);
     return "status" in opened ? opened : this.#callers.admit(opened, { agents, actions, expiresAt: until }, access);
   }
@@ -274,7 +283,7 @@ class ServerIdentity implements Identity {
       return wireProblem("unauthenticated", "this ticket is good no more", "a ticket opens one socket, within seconds: get another");
     const foreign = this.#findOtherSite(request, found);
     if (foreign !== null) return foreign;
-    if (found.access !== null && !this.#store.all().has(found.access)) await this.#refreshOnce(); // another server may have given it
+    await this.#isCurrent(); // another server may have given it, or revoked it
     const opened = await this.#openOperator(found.person);
     if ("status" in opened) return opened;
     const caller = this.#callers.admit(opened, found.scope, found.access);

@@ -8,11 +8,12 @@
  * W-24 a follower gets only what it may see at that moment; where something in between is not for it, the range of its batch covers it.
  */
 
-import { FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
+import { type Entry, FaultError, type Journal, type SessionId, type StreamId, seq } from "@orgate/core";
 import type { WrittenEntry } from "@orgate/core/journal";
 import { type Following, MOST_ENTRIES } from "@orgate/protocol";
 import { openBell } from "../../node/bell.ts";
-import { createTextCursor, openLiveText, type Subscribe, type TextPreview } from "../../runtime/subscribe.ts";
+import type { Runtime } from "../../runtime/api.ts";
+import { createTextCursor, ENDS_WORDS, openLiveText, type TextPreview, type WordsNow } from "../../runtime/previews/live-text.ts";
 
 export type FanoutEntry =
   /** The entries between `after` and `to`; `items` are frames' items as text. */
@@ -42,17 +43,19 @@ export type Fanout = Readonly<{
 
 type Places = Pick<Journal, "read" | "session" | "tail" | "position">;
 /** `text` is the entry, or the whole item where the entry cannot be read. */
-type Held = Readonly<{ position: number | null; stream: StreamId; seq: number; text: string; isEntry: boolean; closes: boolean }>;
+type Held = Readonly<{ position: number | null; stream: StreamId; seq: number; text: string; isEntry: boolean; event: Entry["event"]["kind"] | null }>;
+/** `wantPreviews`: those that follow a session hear its words wherever it is driven. */
+type Feed = Pick<Runtime, "subscribe" | "wantPreviews">;
 
 export type FanoutLimits = Readonly<{ entries: number; bytes: number; batchBytes: number }>;
 const BOUNDS: FanoutLimits = { entries: 4_096, bytes: 16 * 1024 * 1024, batchBytes: 1024 * 1024 };
 
-export function openFanout(journal: Places, subscribe: Subscribe, bounds: FanoutLimits = BOUNDS): Fanout {
+export function openFanout(journal: Places, feed: Feed, bounds: FanoutLimits = BOUNDS): Fanout {
   let front: Front | null = null;
   let followers = 0;
 
   async function* follow(wanted: Follow): AsyncGenerator<FanoutEntry> {
-    front ??= openFront(journal, subscribe, bounds);
+    front ??= openFront(journal, feed, bounds);
     const mine = front;
     followers += 1;
     try {
@@ -81,8 +84,8 @@ type Front = Readonly<{
   /** Null when the place lies before what is kept. */
   after(position: number): readonly Held[] | null;
   afterOf(stream: StreamId, place: number): readonly Held[] | null;
-  spoken: ReturnType<typeof openLiveText>["now"];
-  watch(stream: StreamId | null, previews: boolean, ring: () => void): () => void;
+  spoken(session: SessionId | null): WordsNow;
+  watch(session: SessionId | null, previews: boolean, ring: () => void): () => void;
   failed(): Readonly<{ error: unknown }> | null;
   held(): Readonly<{ entries: number; bytes: number }>;
   close(): void;
@@ -150,7 +153,7 @@ class NewestEntries {
   }
 }
 
-function openFront(journal: Places, subscribe: Subscribe, limits: FanoutLimits): Front {
+function openFront(journal: Places, { subscribe, wantPreviews }: Feed, limits: FanoutLimits): Front {
   const over = new AbortController();
   const liveText = openLiveText();
   const watchers = new Map<StreamId | null, Set<Watcher>>();
@@ -190,13 +193,15 @@ function openFront(journal: Places, subscribe: Subscribe, limits: FanoutLimits):
     after: (position) => newest.after(position),
     afterOf: (stream, place) => newest.afterOf(stream, place),
     spoken: liveText.now,
-    watch(stream, previews, ringing) {
-      const one: Watcher = { stream, previews, ring: ringing };
-      const set = watchers.get(stream) ?? new Set();
-      watchers.set(stream, set.add(one));
+    watch(session, previews, ringing) {
+      const one: Watcher = { stream: session, previews, ring: ringing };
+      const set = watchers.get(session) ?? new Set();
+      watchers.set(session, set.add(one));
+      const wantNoMore = previews ? wantPreviews(session) : () => {};
       return () => {
+        wantNoMore();
         set.delete(one);
-        if (set.size === 0 && watchers.get(stream) === set) watchers.delete(stream);
+        if (set.size === 0 && watchers.get(session) === set) watchers.delete(session);
       };
     },
     failed: () => failed,
@@ -211,8 +216,8 @@ function openFront(journal: Places, subscribe: Subscribe, limits: FanoutLimits):
 function heldOf(one: WrittenEntry): Held {
   const { position, stream, seq: at } = one;
   if (one.kind === "entry")
-    return { position, stream, seq: at, text: JSON.stringify(one.entry), isEntry: true, closes: one.entry.event.kind === "session.closed" };
-  return { position, stream, seq: at, text: JSON.stringify(one), isEntry: false, closes: false };
+    return { position, stream, seq: at, text: JSON.stringify(one.entry), isEntry: true, event: one.entry.event.kind };
+  return { position, stream, seq: at, text: JSON.stringify(one), isEntry: false, event: null };
 }
 
 const itemText = ({ isEntry, text }: Held, position: number | null): string =>
@@ -266,6 +271,7 @@ async function* tell({ front, bounds }: Source, from: Look, { previews, sees, si
   const stop = front.watch(session, previews, bell.ring);
   let at = from.start;
   let isTold = false;
+  let ended = 0; // a look may be ahead of the front
   try {
     while (!signal.aborted) {
       bell.still();
@@ -283,9 +289,10 @@ async function* tell({ front, bounds }: Source, from: Look, { previews, sees, si
         for (const one of found)
           if (session !== null || (await sees(one.stream))) items.push(itemText(one, session === null ? one.position : null));
         const to = placeOf(last);
+        if (session !== null) ended = found.findLast(({ event }) => event !== null && ENDS_WORDS.has(event))?.seq ?? ended;
         yield { kind: "batch", after: at, to, items };
         at = to;
-        if (session === null || !found.some(({ closes }) => closes)) continue;
+        if (session === null || !found.some(({ event }) => event === "session.closed")) continue;
       }
       if (last !== undefined || wasClosed) {
         yield { kind: "closed", at };
@@ -297,7 +304,8 @@ async function* tell({ front, bounds }: Source, from: Look, { previews, sees, si
         continue;
       }
       let isSpeaking = false;
-      for (const words of fresh(spoken)) {
+      const isOver = session !== null && ended > (spoken.get(session)?.asked ?? ended);
+      for (const words of isOver ? [] : fresh(spoken)) {
         if (session === null && !(await sees(words.session))) continue;
         isSpeaking = true;
         yield { kind: "words", words };

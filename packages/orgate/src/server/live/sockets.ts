@@ -24,7 +24,7 @@ const DESK = "coordinator";
 export function openSockets(front: OperationContext, operations: OperationExecutor, access: Access, log: Log): Sockets {
   const { runtime, sessionDriver, once, now, whose } = front;
   const { journal } = runtime.place.store;
-  const fanout = openFanout(journal, runtime.subscribe);
+  const fanout = openFanout(journal, runtime);
   const ports: ConnectionPorts = {
     operations,
     access,

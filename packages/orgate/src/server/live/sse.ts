@@ -43,7 +43,7 @@ export function toServerSentEvent(told: FanoutEntry): string {
       return event("entries", `{"kind":"entries","id":"${STREAM}","after":${after},"to":${to},"items":[${items.join(",")}]}`, to);
     }
     case "words": {
-      const { kind, ...words } = told.words;
+      const { kind, asked: _, ...words } = told.words;
       return event(kind, frameText({ kind, id: STREAM, ...words }), null);
     }
     case "caught-up":

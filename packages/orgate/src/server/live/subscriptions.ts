@@ -86,7 +86,7 @@ export class ConnectionSubscriptions {
         return;
       }
       case "words": {
-        const { kind, ...words } = entry.words;
+        const { kind, asked: _, ...words } = entry.words;
         return this.#ports.send(frameText({ kind, id, ...words }));
       }
       case "caught-up":

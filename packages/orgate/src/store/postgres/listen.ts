@@ -5,6 +5,7 @@
 import type { Position } from "@orgate/core/journal";
 import { type SessionId, type StreamId, streamId } from "@orgate/core/vocab";
 import type { Client } from "pg";
+import type { SignalEar, Signals } from "../store.ts";
 import { Watchers } from "../watchers.ts";
 import type { LocalCopy, MirrorRows } from "./copy.ts";
 import { asUnreadable } from "./faults.ts";
@@ -20,6 +21,7 @@ export type Listener = Readonly<{
   /** How long the connection has been there; 0: it is lost, or a pooler's, which stands for no process. */
   connectedMs(): number;
   streamsAfter(seen: Position): Readonly<{ last: Position; streams: readonly StreamId[] }>;
+  signals: Signals;
   close(): Promise<void>;
 }>;
 
@@ -68,6 +70,7 @@ export async function openListener({ link, copy, alarms, own }: Needs): Promise<
     watchers,
     catchUp: () => looks.soon(),
     connectedMs: () => ear.connectedMs(),
+    signals: ear.signals,
     position: () => looks.position,
     streamsAfter: () => ({ last: looks.position, streams: looks.grown }),
     async close() {
@@ -149,13 +152,19 @@ class Looks {
   }
 }
 
+type Channels = Readonly<{ journal: string; signals: string }>;
 type Heard = Readonly<{ heard(payload: string): void /** After a lost connection, too. */; connected(): void }>;
 
-/** One connection that listens, made again when it is lost. A lock on it says that the process lives. */
+/** A notification has less than 8,000 bytes. */
+const MOST_BYTES = 7_999;
+
+/** One connection that listens, made again when it is lost. A lock on it says that the process lives. Signals have a channel of their own on it. */
 class Ear {
   readonly #link: Link;
   readonly #own: string | null;
   readonly #tell: Heard;
+  readonly #ears = new Set<SignalEar>();
+  #channels: Channels | null = null;
   #client: Client | null = null;
   #since = 0;
   #isPooled = false;
@@ -175,11 +184,17 @@ class Ear {
       this.#client = null;
       this.#connectLater();
     });
-    client.on("notification", ({ payload = "" }) => this.#tell.heard(payload));
+    client.on("notification", ({ channel, payload = "" }) => {
+      if (channel !== this.#channels?.signals) this.#tell.heard(payload);
+      else for (const ear of [...this.#ears]) ear.heard(payload);
+    });
     await client.connect();
     this.#isPooled = await isBehindPooler(client);
-    const { rows } = await client.query<{ channel: string }>("SELECT 'orgate_' || md5($1) AS channel", [this.#link.schema]);
-    await client.query(`LISTEN "${rows[0]?.channel}"`);
+    const sql = "SELECT 'orgate_' || md5($1) AS journal, 'orgate_signals_' || md5($1) AS signals";
+    const [channels] = (await client.query<Channels>(sql, [this.#link.schema])).rows;
+    if (channels === undefined) throw new Error("a question without a table is answered");
+    this.#channels = channels;
+    await client.query(`LISTEN "${channels.journal}"; LISTEN "${channels.signals}"`);
     if (this.#own !== null)
       await client.query("SELECT pg_advisory_lock_shared($1::regclass::oid::int, $2)", [
         `"${this.#link.schema}".writers`,
@@ -189,6 +204,7 @@ class Ear {
     this.#client = client;
     this.#since = performance.now();
     this.#beat(client);
+    for (const ear of [...this.#ears]) ear.joined();
   }
 
   /** An answer that does not come in time ends the connection (`SILENCE_MS`), and `end` makes another. */
@@ -202,6 +218,21 @@ class Ear {
     };
     setTimeout(next, BEAT_MS).unref();
   }
+
+  /** On this connection, so that a flood of them does not hold up the journal, and the direct one, where there is a pooler. */
+  readonly signals: Signals = {
+    mostBytes: MOST_BYTES,
+    send: async (texts) => {
+      const channel = this.#channels?.signals;
+      if (this.#client === null || channel === undefined) throw new Error("the connection is lost");
+      await this.#client.query("SELECT pg_notify($1, text) FROM unnest($2::text[]) AS text", [channel, texts]);
+    },
+    hear: (ear) => {
+      this.#ears.add(ear);
+      if (this.#client !== null) ear.joined();
+      return () => void this.#ears.delete(ear);
+    },
+  };
 
   connectedMs(): number {
     return this.#client === null || this.#isPooled ? 0 : performance.now() - this.#since;

@@ -102,6 +102,7 @@ function toStore(shared: Shared, { journal, lease, claimMs }: StoreParts): Postg
     requests: openRequests(link),
     claims: openClaims(link, listener.watchers, claimMs),
     play: lease.play,
+    signals: listener.signals,
     slot: { writer: lease.writer, incarnation: lease.incarnation, isNew: reader.writerHead(lease.writer).number === 0 },
     catchUp: listener.catchUp,
     stopped: journal.whenStopped,
