@@ -465,6 +465,8 @@ test("V-3 G-39 a record that ends because nobody knows what a call did is told, 
     "no order is on record any more: call 1.0 may have changed any of them",
     "order C-1 is on record no more: call 1.0 may have changed it, and the session serves nobody",
   ]);
+  const terms = { approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" } as const;
+  const ask = { policy: policyId("p"), question: "send it?", terms };
   const request = {
     kind: "approval.asked",
     approval: approvalId("a_1"),
