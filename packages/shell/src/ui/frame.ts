@@ -180,7 +180,7 @@ function panelRows(panel: Panel, now: number, look: ScreenLook, most: number): P
     paint(
       "warn",
       shorten(
-        `── ${agent} asks${item.subject === null ? "" : `, serving ${item.subject}`} · ${item.approval} ${"─".repeat(columns)}`,
+        `── ${agent} asks${item.subject == null ? "" : `, serving ${item.subject}`} · ${item.approval} ${"─".repeat(columns)}`,
         columns - 1,
       ),
     ),

@@ -154,7 +154,7 @@ class LineScreen implements PlainUi {
     const voted = quorumText(item.quorum);
     const questions = item.asks.map(({ question }) => question).join(" ");
     this.#write(
-      `? ${agent} asks${item.subject === null ? "" : `, serving ${item.subject}`}: ${item.tool}(${item.summary}): ${questions}${voted === null ? "" : ` (${voted})`}`,
+      `? ${agent} asks${item.subject == null ? "" : `, serving ${item.subject}`}: ${item.tool}(${item.summary}): ${questions}${voted === null ? "" : ` (${voted})`}`,
     );
     this.#write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
   }

@@ -79,7 +79,10 @@ export const CALL_LINES: LineTable<CallKind> = {
 function skippedText({ type, establishes }: EventOf<"known.recorded">, { key, field, why }: SkippedRecord, by: string): string {
   const thing = `${escapeHidden(type)}${key === null ? "" : ` ${escapeHidden(key)}`}`;
   if (why !== "unknown") return `no record of ${thing}: \`${escapeHidden(field)}\` is ${why}`;
-  const ended = `${key === null ? `no ${thing}` : thing} is on record any more: ${by} may have changed it`;
+  const ended =
+    key === null
+      ? `no ${thing} is on record any more: ${by} may have changed any of them`
+      : `${thing} is on record no more: ${by} may have changed it`;
   return establishes === null ? ended : `${ended}, and the session serves nobody`;
 }
 
