@@ -77,7 +77,7 @@ async function openDriven() {
   return { ...ground, driver };
 }
 
-test("W-32 words come to whoever watches elsewhere, whole and in order; one that comes late gets the text so far", async () => {
+test("W-38 words come to whoever watches elsewhere, whole and in order; one that comes late gets the text so far", async () => {
   const { open, driver, pass, write, journal } = await openDriven();
   const early = open();
   early.want(S1);
@@ -108,7 +108,7 @@ test("W-32 words come to whoever watches elsewhere, whole and in order; one that
   expect([early.text(), late.text(), other.text()]).toEqual(["More", "More", null]);
 });
 
-test("W-32 nothing is sent while nobody watches, nor once who watched is gone; who watches says so again", async () => {
+test("W-38 nothing is sent while nobody watches, nor once who watched is gone; who watches says so again", async () => {
   const { open, driver, pass, sent, channel, ears, clock } = await openDriven();
   await pass();
   const before = sent.length;
@@ -145,7 +145,7 @@ test("W-32 nothing is sent while nobody watches, nor once who watched is gone; w
   expect(sent.length).toBe(last);
 });
 
-test("W-32 what was lost is asked for, and nothing is made up in between", async () => {
+test("W-38 what was lost is asked for, and nothing is made up in between", async () => {
   const { open, driver, pass, channel } = await openDriven();
   const client = open();
   client.want(S1);
@@ -163,7 +163,7 @@ test("W-32 what was lost is asked for, and nothing is made up in between", async
   expect(client.text()).toBe("one two three");
 });
 
-test("W-32 what somebody repeats after its reply is recorded, says without the key, or says of another request, is not shown", async () => {
+test("W-38 what somebody repeats after its reply is recorded, says without the key, or says of another request, is not shown", async () => {
   const { open, driver, pass, write, sent, ears, journal } = await openDriven();
   const client = open();
   client.want(S1);
@@ -203,7 +203,7 @@ test("W-32 what somebody repeats after its reply is recorded, says without the k
   expect(client.text()).toBe("forged");
 });
 
-test("W-32 a process sends at most sixteen pieces every 50 ms, of all that speak in turn, and a channel that fails holds up nobody", async () => {
+test("W-38 a process sends at most sixteen pieces every 50 ms, of all that speak in turn, and a channel that fails holds up nobody", async () => {
   const { open, driver, pass, write, sent, channel, clock } = await openDriven();
   const client = open();
   client.want(null);
@@ -232,7 +232,7 @@ test("W-32 a process sends at most sixteen pieces every 50 ms, of all that speak
   expect(clock.sleepers()).toBe(0);
 });
 
-test("W-32 what is kept of others' words is bounded: what is over it is not shown", async () => {
+test("W-38 what is kept of others' words is bounded: what is over it is not shown", async () => {
   const { journal, clock } = await openDriven();
   const far = openLiveText();
   const incoming = new Incoming({ far, journal, clock, isWanted: () => true, ask: () => {} }, 10);
@@ -247,7 +247,7 @@ test("W-32 what is kept of others' words is bounded: what is over it is not show
   expect([far.chars(), far.now(null).size]).toEqual([0, 0]);
 });
 
-test("W-32 every text is cut into pieces that fit into a notification, and joins to what it was", () => {
+test("W-38 every text is cut into pieces that fit into a notification, and joins to what it was", () => {
   const sealed = sealedTexts(KEY, "previews");
   for (const unit of ["a", '"', "\u0001", "é", "語", "😀", "\ud800", "\\\n"]) {
     const text = unit.repeat(9_000);

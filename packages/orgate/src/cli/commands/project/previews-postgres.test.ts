@@ -105,7 +105,7 @@ const openStory = async () => {
   return { ...cluster, model, schema, begin, at };
 };
 
-test("W-32 clients of every coordinator see the same words, one that comes late the text so far, and nothing of them is in clear on the channel", async () => {
+test("W-38 clients of every coordinator see the same words, one that comes late the text so far, and nothing of them is in clear on the channel", async () => {
   const { model, schema, begin, at, worker, servers, server, token, verify } = await openStory();
   const heard = await eavesdrop(schema);
   const first = await worker();
