@@ -49,11 +49,7 @@ async function inDatabase(name: string, ...statements: readonly string[]): Promi
 /** Settings of a server that lets nobody into the database `tls` without TLS, and its certificate. */
 async function openTls(): Promise<Readonly<{ settings: Readonly<Record<string, string>>; certificate: string }>> {
   const folder = ownFolder("tls");
-  const [key, certificate, rules] = ["key.pem", "certificate.pem", "hba.conf"].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [key, certificate, rules] = [join(folder, "key.pem"), join(folder, "certificate.pem"), join(folder, "hba.conf")];
   const args = [
     "req",
     "-x509",
