@@ -99,18 +99,20 @@ export function openVectors(db: DatabaseSync): Vectors {
     count: () => Number(db.prepare("SELECT count(*) AS n FROM embedded").get()?.n ?? 0),
     list(after, most) {
       const known = about();
-      if (known === null) return [];
-      const why = load();
-      if (why !== null) return why;
-      const rows = db.prepare("SELECT e.n, i.realm FROM embedded e JOIN items i ON i.n = e.n WHERE e.n > ? ORDER BY e.n LIMIT ?");
-      const find = db.prepare("SELECT embedding FROM item_vectors WHERE rowid = ?");
-      return rows.all(after, most).map(({ n, realm }) => {
-        const found = find.get(BigInt(Number(n)))?.embedding;
-        const values = found instanceof Uint8Array ? new Float32Array(new Uint8Array(found).buffer) : new Float32Array(known.dimension);
-        return { n: Number(n), realm: Number(realm), values };
-      });
+      const why = known === null ? null : load();
+      return known === null ? [] : (why ?? listVectors(db, known.dimension, { after, most }));
     },
   };
+}
+
+function listVectors(db: DatabaseSync, dimension: number, { after, most }: Readonly<{ after: number; most: number }>) {
+  const rows = db.prepare("SELECT e.n, i.realm FROM embedded e JOIN items i ON i.n = e.n WHERE e.n > ? ORDER BY e.n LIMIT ?");
+  const find = db.prepare("SELECT embedding FROM item_vectors WHERE rowid = ?");
+  return rows.all(after, most).map(({ n, realm }) => {
+    const found = find.get(BigInt(Number(n)))?.embedding;
+    const values = found instanceof Uint8Array ? new Float32Array(new Uint8Array(found).buffer) : new Float32Array(dimension);
+    return { n: Number(n), realm: Number(realm), values };
+  });
 }
 
 /** Loads the extension at the first call. Null if it can be used, otherwise the reason why not. */

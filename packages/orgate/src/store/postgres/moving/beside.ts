@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core/vocab";
 import { bringBack, isAway, sendAway } from "../../sqlite/disk/moved.ts";
 import type { Link } from "../link.ts";
-import { withWriteFaults } from "./rows.ts";
+import { unlessUnwritable } from "./rows.ts";
 
 type Progress = (doing: string) => void;
 
@@ -59,7 +59,7 @@ export function letGo(held: readonly Held[]): void {
 export async function copyHeld(link: Link, held: readonly Held[], progress: Progress): Promise<readonly string[]> {
   const left: (string | null)[] = [];
   for (const { beside, db } of held)
-    await withWriteFaults(link, async () => {
+    await unlessUnwritable(link, async () => {
       progress(`copying ${beside.name}`);
       await beside.toSchema(link, db, progress);
       progress(`comparing ${beside.name}`);
@@ -105,7 +105,7 @@ export async function copyToDraft(link: Link, draft: string, { all, progress }: 
     progress(`copying ${beside.name}`);
     const db = beside.open(draft);
     try {
-      await withWriteFaults(link, async () => {
+      await unlessUnwritable(link, async () => {
         db.exec("BEGIN IMMEDIATE");
         await beside.toFile(link, db);
         db.exec("COMMIT");

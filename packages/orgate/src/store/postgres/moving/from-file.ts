@@ -16,7 +16,7 @@ import {
   sameColumns,
   type Target,
   toStored,
-  withWriteFaults,
+  unlessUnwritable,
 } from "./rows.ts";
 import { COPIED } from "./snapshot.ts";
 
@@ -29,7 +29,7 @@ export type Source = Readonly<{ db: DatabaseSync; places: DatabasePaths }>;
 /** `progress` hears of each table before it is copied or compared. */
 export async function copyFromFile(link: Link, source: Source, progress: (doing: string) => void): Promise<void> {
   openPlaceIndex(source.db).catchUp(0); // heads of streams are exact in PostgreSQL
-  await withWriteFaults(link, async () => {
+  await unlessUnwritable(link, async () => {
     await asMover(link, (run) => clear(run, link.schema));
     await copyRows(link, toRows(source), progress);
     await asMover(link, (run) => settle(run, link.schema));
@@ -38,7 +38,7 @@ export async function copyFromFile(link: Link, source: Source, progress: (doing:
 
 /** Every row of both places, column by column. Throws where they differ. */
 export const compareWithFile = (link: Link, source: Source, progress: (doing: string) => void): Promise<void> =>
-  withWriteFaults(link, () => compareRows(link, toRows(source), progress));
+  unlessUnwritable(link, () => compareRows(link, toRows(source), progress));
 
 const toRows = ({ db, places }: Source): RowSource => ({ db, tables: COPIED, toTarget: (table) => targetOf(table, places) });
 

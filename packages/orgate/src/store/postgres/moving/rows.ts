@@ -168,7 +168,7 @@ export async function copyRowsToFile(run: RunStatement, schema: string, table: C
 const toCell = (value: Row[string] | undefined, isText: boolean): SQLInputValue =>
   typeof value === "boolean" ? Number(value) : isText && typeof value === "string" ? fromStoredText(value) : (value ?? null);
 
-export async function withWriteFaults(link: Link, work: () => Promise<void>): Promise<void> {
+export async function unlessUnwritable(link: Link, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
