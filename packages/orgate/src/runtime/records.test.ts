@@ -373,6 +373,16 @@ test("G-39 a record of the project ends when its source says it otherwise, tells
   expect([(await alarms.standing()).length, (await later.place.store.snapshot()).wrongRows(Date.now())]).toEqual([0, []]);
 });
 
+test("G-39 an argument that names several things has no record of its own: none of them is meant", async () => {
+  for (const id of ["O-1", "O-2"]) shop[id] = { id, status: "pending", customer: "c1" };
+  const policy = `permit (principal, action == Action::"tool:cancel_order", resource) when { context.facts.order has record && context.facts.order.record.status == "pending" };`;
+  const done = await (await open(policy, [readOrder("O-1"), readOrder("O-2"), cancelOrder("O-1"), cancelOrder("O-1", "O-2")])).complete(
+    "clerk",
+    "cancel them",
+  );
+  expect(verdicts(done, "cancel_order")).toEqual(["allow", "deny"]);
+});
+
 test("G-39 G-40 of each target, and of all of them, policies read whether every value is on record, and whether every one is the subject's", async () => {
   Object.assign(shop, { "O-1": { id: "O-1", status: "pending", customer: "c1" }, "O-2": { id: "O-2", status: "pending", customer: "c2" } });
   shop["c1"] = { id: "c1", status: "pending", customer: "c2" };
