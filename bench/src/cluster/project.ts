@@ -64,7 +64,11 @@ export async function openProject(folder: string, url: string): Promise<Measured
   run("keys", "create", "ana");
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
-  const server = await begin("server", ["up", "--cluster", "--port", String(port), "--as", "ana"], async () => (await fetch(`${base}/livez`)).ok);
+  const server = await begin(
+    "server",
+    ["up", "--cluster", "--port", String(port), "--as", "ana"],
+    async () => (await fetch(`${base}/livez`)).ok,
+  );
   const tokenOf = (name: string): string =>
     (JSON.parse(run("keys", "create", name, "--api", "--as", "ana", "--json")) as { token: string }).token;
   const tokens = [tokenOf("ana")];

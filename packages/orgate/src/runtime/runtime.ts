@@ -31,11 +31,11 @@ import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
 import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
+import { openLiveText } from "./previews/live-text.ts";
+import { openPreviews } from "./previews/relay.ts";
 import { readRunningTurn } from "./running-turns.ts";
 import { runTurn, SessionRunner } from "./session-runner.ts";
 import { createSessions } from "./sessions.ts";
-import { openLiveText } from "./previews/live-text.ts";
-import { openPreviews } from "./previews/relay.ts";
 import { createSubscribe } from "./subscribe.ts";
 import type { Telemetry } from "./telemetry.ts";
 
