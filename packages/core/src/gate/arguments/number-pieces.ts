@@ -10,7 +10,7 @@ type Kind =
   /** Digits that are no number: a date, a time, a version. `isPart`: a fraction. */
   | Readonly<{ kind: "unread"; isPart: boolean }>
   | Readonly<{ kind: "dash" | "operator" }>;
-export type Piece = Kind & Readonly<{ text: string; parting: Parting; opens: boolean; closes: boolean; ends: boolean }>;
+export type TextPiece = Kind & Readonly<{ text: string; parting: Parting; opens: boolean; closes: boolean; ends: boolean }>;
 
 const SIGN = "(?:us|au|ca|nz|hk|r)\\$|(?!¢)\\p{Sc}";
 const CURRENCY = `${SIGN}|(?:${CODES})`;
@@ -25,8 +25,8 @@ const CLOSING = new RegExp(`[${UNSEEN})\\]}"'”’»›\`,;:!?.…]+$`, "u");
 const ONE_BLANK = /^[ \u00a0\u2000-\u200a\u202f\u205f]$/;
 
 /** Of a text in lower case. */
-export function toPieces(text: string): readonly Piece[] {
-  const pieces: Piece[] = [];
+export function toPieces(text: string): readonly TextPiece[] {
+  const pieces: TextPiece[] = [];
   let from = 0; // where the piece before ends, its punctuation left out
   let wasOdd = false;
   for (const match of text.matchAll(/\S+/gu)) {

@@ -5,7 +5,7 @@
  */
 
 import type { ExactNumber } from "./amounts.ts";
-import { type Digits, type Piece, toPieces } from "./number-pieces.ts";
+import { type Digits, type TextPiece, toPieces } from "./number-pieces.ts";
 import { isAlmostNumber, readNumberWords } from "./number-words.ts";
 import { parseDecimal } from "./numbers.ts";
 
@@ -43,22 +43,30 @@ type Reading = Readonly<{ isRightToLeft: boolean; hasThousandths: boolean }>;
 
 type Link = "none" | "line" | "comma" | "bracket" | "and" | "or" | "dash";
 /** `isOdd`: it is another number than it seems. `scale`: the largest and the last in it, as powers of ten. */
-type Chain = Readonly<{ link: Link; value: string | null; hasNumber: boolean; most: number; last: number; first: Piece; end: Piece }> & {
+type Chain = Readonly<{
+  link: Link;
+  value: string | null;
+  hasNumber: boolean;
+  most: number;
+  last: number;
+  first: TextPiece;
+  end: TextPiece;
+}> & {
   isOdd: boolean;
 };
 
-type Pieces = readonly [Piece, ...Piece[]];
-const isAny = (pieces: readonly Piece[]): pieces is Pieces => pieces.length > 0;
+type Pieces = readonly [TextPiece, ...TextPiece[]];
+const isAny = (pieces: readonly TextPiece[]): pieces is Pieces => pieces.length > 0;
 
-function toChains(pieces: readonly Piece[], reading: Reading): readonly Chain[] {
+function toChains(pieces: readonly TextPiece[], reading: Reading): readonly Chain[] {
   const chains: Chain[] = [];
-  let open: Piece[] = [];
+  let open: TextPiece[] = [];
   let link: Link = "none";
   let isOdd = false;
   const close = (at: number): void => {
     const around: Around = [pieces[at - open.length - 1], pieces[at], pieces[at + 1]] as const;
     if (isAny(open)) {
-      const chain = toChain(open, link, isOdd || isPartOfWord(open, around), reading, pieces[at]);
+      const chain = toChain(open, { link, isOdd: isOdd || isPartOfWord(open, around), reading, after: pieces[at] });
       chains.push(isNegative(open, around) ? { ...chain, value: null } : chain);
     }
     [open, link, isOdd] = [[], "none", false];
@@ -81,18 +89,18 @@ function toChains(pieces: readonly Piece[], reading: Reading): readonly Chain[] 
   return chains;
 }
 
-const isMember = (piece: Piece | undefined): boolean =>
+const isMember = (piece: TextPiece | undefined): boolean =>
   piece !== undefined && ["digits", "word", "scale", "unit", "odd", "unread"].includes(piece.kind);
-const isNear = ({ parting }: Piece): boolean => parting === "blank" || parting === "gap";
-const isNumber = ({ kind }: Piece): boolean => kind === "digits" || kind === "word" || kind === "scale";
-const isKnownOdd = (piece: Piece): boolean => piece.kind === "odd" && piece.isKnown;
+const isNear = ({ parting }: TextPiece): boolean => parting === "blank" || parting === "gap";
+const isNumber = ({ kind }: TextPiece): boolean => kind === "digits" || kind === "word" || kind === "scale";
+const isKnownOdd = (piece: TextPiece): boolean => piece.kind === "odd" && piece.isKnown;
 
-const isStart = (piece: Piece, after: Piece | undefined): boolean =>
+const isStart = (piece: TextPiece, after: TextPiece | undefined): boolean =>
   piece.kind === "article"
     ? after !== undefined && isNear(after) && (after.kind === "scale" || isKnownOdd(after))
     : isMember(piece) && (piece.kind !== "odd" || piece.isKnown);
 
-function isJoined(open: readonly Piece[], piece: Piece): boolean {
+function isJoined(open: readonly TextPiece[], piece: TextPiece): boolean {
   const last = open.at(-1);
   if (last !== undefined && piece.kind === "article") return last.kind === "odd" && isNear(piece);
   if (last === undefined || !isMember(piece)) return false;
@@ -104,24 +112,25 @@ function isJoined(open: readonly Piece[], piece: Piece): boolean {
 }
 
 /** `one hundred and twenty`. */
-const isJointInside = (open: readonly Piece[], piece: Piece, after: Piece | undefined): boolean =>
+const isJointInside = (open: readonly TextPiece[], piece: TextPiece, after: TextPiece | undefined): boolean =>
   piece.kind === "and" &&
   open.at(-1)?.kind === "scale" &&
   after?.kind === "word" &&
   [piece, after].every((one) => isNear(one) || one.parting === "line");
 
 /** `80 per cent`, `80 US cents`, `80 de mii`. */
-const isScaledBeyond = (piece: Piece, after: Piece | undefined): boolean =>
+const isScaledBeyond = (piece: TextPiece, after: TextPiece | undefined): boolean =>
   isNear(piece) && after !== undefined && isNear(after) && (after.kind === "scale" || isKnownOdd(after));
 
 /** `a quarter of a million`. */
-const isPartOf = (piece: Piece, before: Piece | undefined): boolean => piece.kind === "article" && before?.text === "of" && isNear(piece);
+const isPartOf = (piece: TextPiece, before: TextPiece | undefined): boolean =>
+  piece.kind === "article" && before?.text === "of" && isNear(piece);
 
-type Around = readonly [before: Piece | undefined, after: Piece | undefined, next: Piece | undefined];
+type Around = readonly [before: TextPiece | undefined, after: TextPiece | undefined, next: TextPiece | undefined];
 /** `(80)`, `($80.00)`, `(XYZ 80)`: in accounts, less than nothing. */
-function isNegative(open: readonly Piece[], [before, after]: Around): boolean {
+function isNegative(open: readonly TextPiece[], [before, after]: Around): boolean {
   const [first, end] = [open[0], open.at(-1)];
-  const isSign = (piece: Piece | undefined, at: Piece | undefined): boolean =>
+  const isSign = (piece: TextPiece | undefined, at: TextPiece | undefined): boolean =>
     piece !== undefined && at !== undefined && isNear(at) && piece.text.length <= 4;
   const opens = first?.opens === true || (before?.opens === true && isSign(before, first));
   const closes = end?.closes === true || (after?.closes === true && isSign(after, after));
@@ -129,8 +138,8 @@ function isNegative(open: readonly Piece[], [before, after]: Around): boolean {
 }
 
 /** `one hundred twentyfive`, `one hundred and twentyfive`. */
-function isPartOfWord(open: readonly Piece[], [before, after, next]: Around): boolean {
-  const isPart = (piece: Piece | undefined, at: Piece | undefined): boolean =>
+function isPartOfWord(open: readonly TextPiece[], [before, after, next]: Around): boolean {
+  const isPart = (piece: TextPiece | undefined, at: TextPiece | undefined): boolean =>
     piece !== undefined && at !== undefined && at.parting !== "end" && isAlmostNumber(piece.text);
   return (
     open.some(({ kind }) => kind === "word") &&
@@ -138,7 +147,7 @@ function isPartOfWord(open: readonly Piece[], [before, after, next]: Around): bo
   );
 }
 
-function linkOf(piece: Piece, before: Piece | undefined, hasChain: boolean): Link {
+function linkOf(piece: TextPiece, before: TextPiece | undefined, hasChain: boolean): Link {
   if (before === undefined || !hasChain || piece.parting === "end") return "none";
   if (before.kind === "dash") return before.parting === "line" || before.parting === "end" ? "none" : "dash";
   if (before.kind === "and" || before.kind === "or") return before.parting === "end" ? "none" : before.kind;
@@ -149,7 +158,9 @@ function linkOf(piece: Piece, before: Piece | undefined, hasChain: boolean): Lin
 
 // ── one chain ──
 
-function toChain(pieces: Pieces, link: Link, isOdd: boolean, reading: Reading, after: Piece | undefined): Chain {
+type Setting = Readonly<{ link: Link; isOdd: boolean; reading: Reading; after: TextPiece | undefined }>;
+
+function toChain(pieces: Pieces, { link, isOdd, reading, after }: Setting): Chain {
   const scales = pieces.map((piece) => (piece.kind === "scale" ? piece.power : 0));
   const inner = pieces.filter(({ kind }) => kind !== "unit");
   return {
@@ -165,12 +176,12 @@ function toChain(pieces: Pieces, link: Link, isOdd: boolean, reading: Reading, a
 }
 
 /** A unit between two numbers parts them: `5 euros 50`. */
-function isTogether(pieces: readonly Piece[]): boolean {
+function isTogether(pieces: readonly TextPiece[]): boolean {
   const numbers = pieces.flatMap(({ kind }, at) => (kind === "unit" ? [] : [at]));
   return numbers.length > 0 && (numbers.at(-1) ?? 0) - (numbers[0] ?? 0) === numbers.length - 1;
 }
 
-function readChain(pieces: readonly Piece[], hasUnit: boolean, reading: Reading, after: Piece | undefined): string | null {
+function readChain(pieces: readonly TextPiece[], hasUnit: boolean, reading: Reading, after: TextPiece | undefined): string | null {
   const last = pieces.at(-1);
   const digits = pieces.filter((piece) => piece.kind === "digits");
   if (digits.length === 0) {
@@ -185,11 +196,11 @@ function readChain(pieces: readonly Piece[], hasUnit: boolean, reading: Reading,
   const number = readDigits(digits, reading);
   return number === null || scale === null ? number : `${number}e${scale.power}`;
 }
-const isCounting = (piece: Piece): boolean =>
+const isCounting = (piece: TextPiece): boolean =>
   piece.kind === "word" || (piece.kind === "scale" && piece.reads === "all") || piece.kind === "and" || piece.kind === "article";
 
 /** `one` alone mostly stands for a thing: `this one`. Only before these it counts. */
-const isCounted = (after: Piece | undefined): boolean =>
+const isCounted = (after: TextPiece | undefined): boolean =>
   after !== undefined &&
   isNear(after) &&
   /^(?:adult|article|bag|bed|bottle|box|car|child|copy|day|guest|item|month|night|page|person|piece|place|room|seat|table|ticket|time|traveller|unit|voucher|week|year)$/.test(
@@ -197,10 +208,10 @@ const isCounted = (after: Piece | undefined): boolean =>
   );
 
 /** `17.4.` */
-const isDay = ({ written, ends }: Piece & Digits): boolean => ends && /^(?:[12]?\d|0\d|3[01])\.(?:0?\d|1[0-2])$/.test(written);
+const isDay = ({ written, ends }: TextPiece & Digits): boolean => ends && /^(?:[12]?\d|0\d|3[01])\.(?:0?\d|1[0-2])$/.test(written);
 
 /** Several are groups with a blank between: `1 200 000,50`. */
-function readDigits(all: readonly (Piece & Digits)[], reading: Reading): string | null {
+function readDigits(all: readonly (TextPiece & Digits)[], reading: Reading): string | null {
   const [first, ...more] = all;
   if (first === undefined) return null;
   const sign = first.negative ? "-" : "";
@@ -243,7 +254,7 @@ function dropDoubtful(chains: readonly Chain[]): void {
   }
 }
 const saysMore = ({ link, hasNumber }: Chain): boolean => hasNumber || link === "and" || link === "bracket";
-const isCutGroup = (before: Piece, after: Piece): boolean =>
+const isCutGroup = (before: TextPiece, after: TextPiece): boolean =>
   before.kind === "digits" && after.kind === "digits" && /^\d{1,3}$/.test(before.written) && /^\d{3}/.test(after.written);
 const isContinued = (before: Chain, { link, value }: Chain): boolean =>
   (link === "comma" || link === "and") && before.last > 0 && before.end.kind === "scale" && Number(value ?? 0) < 10 ** before.last;

@@ -1,0 +1,96 @@
+/** Lies about facts of all arguments of a call together, and about whose things are. */
+import { GENERIC, inGate, inLoop, type Mutant } from "./mutant.ts";
+
+export const TOGETHER: readonly Mutant[] = [
+  {
+    lie: "a stranger's name vouches for a thing",
+    file: inLoop("calls/trusted-values.ts"),
+    from: "tool.labels.includes(UNTRUSTED) ? {} : ({ trusted: true } as const)",
+    to: "({ trusted: true } as const)",
+    tests: GENERIC,
+  },
+  {
+    lie: "a stranger takes the name away that a trusted source has told",
+    file: inLoop("evolve-turn.ts"),
+    from: "if (!told.isTrusted && s.names.get(key)?.isTrusted === true) return;",
+    to: "",
+    tests: GENERIC,
+  },
+  {
+    lie: "a thing was not seen where its name was",
+    file: inLoop("calls/target-facts.ts"),
+    from: "...names.flatMap((one) => one?.name ?? [])",
+    to: "",
+    tests: GENERIC,
+  },
+  {
+    lie: "every number of a record is a price",
+    file: inLoop("calls/number-facts.ts"),
+    from: 'fields[field] === undefined || fields[field].type === "number"',
+    to: "fields[field] === undefined || true",
+    tests: GENERIC,
+  },
+  {
+    lie: "a price that a stranger names is on record",
+    file: inLoop("calls/number-facts.ts"),
+    from: "return exact !== null && toAmount(exact) === amount;",
+    to: "return exact !== null;",
+    tests: GENERIC,
+  },
+  {
+    lie: "a number that is not on record needs nobody's word",
+    file: inGate("policies/project-targets.ts"),
+    from: "...Object.values(aims.numbers).filter((one) => !one.recorded())",
+    to: "",
+    tests: GENERIC,
+  },
+  {
+    lie: "one text of the user's own speaks for all that leaves",
+    file: inLoop("calls/target-facts.ts"),
+    from: 'inRequest: texts.every((one) => one.trim() === ""',
+    to: 'inRequest: texts.some((one) => one.trim() === ""',
+    tests: GENERIC,
+  },
+  {
+    lie: "a target that was named speaks for all of them",
+    file: inGate("policies/project-targets.ts"),
+    from: "named: each((one) => one.vouched || one.nameInRequest),",
+    to: "named: all.some((one) => one.vouched || one.nameInRequest),",
+    tests: GENERIC,
+  },
+  {
+    lie: "of two amounts the first is the one that is paid",
+    file: inGate("policies/project-targets.ts"),
+    from: "only === undefined || more.length > 0 ? null : only",
+    to: "more.length > 99 ? null : (only ?? null)",
+    tests: GENERIC,
+  },
+  {
+    lie: "what the customer chose is theirs because it reads the same",
+    file: inLoop("calls/record-facts.ts"),
+    from: "fields[name].of === of",
+    to: "of !== null",
+    tests: GENERIC,
+  },
+  {
+    lie: "whatever reads as the subject's id is the subject",
+    file: inLoop("calls/record-facts.ts"),
+    from: "isPerson && plainValue(value) === subject.id",
+    to: "plainValue(value) === subject.id",
+    tests: GENERIC,
+  },
+  {
+    lie: "what the subject's fields refer to, and other subjects, are nobody's",
+    file: inGate("policies/world/world-types.ts"),
+    from: "ofSubject.some((rule) => rule.type === type || Object.values(rule.fields).some(({ of }) => of === type))",
+    to: "ofSubject.length < 0",
+    tests: GENERIC,
+  },
+  {
+    lie: "what belongs to somebody else is the subject's beside what is theirs",
+    file: inGate("policies/project-targets.ts"),
+    from: "all.every(([arg, one]) => one.owned() || isNobodys(arg, one))",
+    to: "all.length > 0",
+    tests: GENERIC,
+  },
+];
