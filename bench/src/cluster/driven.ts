@@ -110,7 +110,8 @@ async function measure({ postgres, running, rounds, ...driven }: Measuring): Pro
   const after = await callsOf(database);
   const turns = opened.length * rounds;
   const vain = after.takings - before.takings - (after.taken - before.taken);
-  const at = (all: readonly number[], share: number): string => digits(all.toSorted((a, b) => a - b)[Math.floor((all.length - 1) * share)] ?? Number.NaN);
+  const at = (all: readonly number[], share: number): string =>
+    digits(all.toSorted((a, b) => a - b)[Math.floor((all.length - 1) * share)] ?? Number.NaN);
   const [own = 0, base = 0, server = 0] = parts;
   return {
     label: `${running.length} worker${running.length === 1 ? "" : "s"}`,
@@ -130,7 +131,8 @@ const numberOf = async (database: pg.Client, sql: string, values: readonly unkno
   Number((await database.query<{ n: string }>(sql, [...values])).rows[0]?.n ?? 0);
 
 const has = (kind: string): string => `E'\\n' || a.body LIKE E'%\\n${kind} %'`;
-const lastPosition = (database: pg.Client): Promise<number> => numberOf(database, `SELECT coalesce(max(id), 0) AS n FROM "${SCHEMA}".appends`);
+const lastPosition = (database: pg.Client): Promise<number> =>
+  numberOf(database, `SELECT coalesce(max(id), 0) AS n FROM "${SCHEMA}".appends`);
 const lastTime = (database: pg.Client): Promise<number> =>
   numberOf(database, `SELECT max(at) AS n FROM "${SCHEMA}".streams WHERE stream LIKE 's\\_%'`);
 const countOf = (database: pg.Client, after: number, kind: string): Promise<number> =>
@@ -143,9 +145,7 @@ async function requestsAfter(database: pg.Client, after: number): Promise<readon
      WHERE a.id > $1 AND ${has("model.asked")} ORDER BY s.stream, a.id`,
     [after],
   );
-  return rows.flatMap(({ session, body }) =>
-    [...body.matchAll(/^model\.asked (\d+) /gm)].map(([, at]) => ({ session, at: Number(at) })),
-  );
+  return rows.flatMap(({ session, body }) => [...body.matchAll(/^model\.asked (\d+) /gm)].map(([, at]) => ({ session, at: Number(at) })));
 }
 
 type Calls = Readonly<{ takings: number; taken: number; claims: number }>;
@@ -153,7 +153,10 @@ type Calls = Readonly<{ takings: number; taken: number; claims: number }>;
 /** A session's epoch counts how often it was taken. */
 async function callsOf(database: pg.Client): Promise<Calls> {
   const calls = (name: string): Promise<number> =>
-    numberOf(database, "SELECT coalesce(sum(calls), 0) AS n FROM pg_stat_user_functions WHERE schemaname = $1 AND funcname = $2", [SCHEMA, name]);
+    numberOf(database, "SELECT coalesce(sum(calls), 0) AS n FROM pg_stat_user_functions WHERE schemaname = $1 AND funcname = $2", [
+      SCHEMA,
+      name,
+    ]);
   const taken = await numberOf(database, `SELECT sum(epoch) AS n FROM "${SCHEMA}".streams`);
   return { takings: await calls("take_session"), taken, claims: await calls("claim_sessions") };
 }

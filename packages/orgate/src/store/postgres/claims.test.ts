@@ -1,6 +1,7 @@
 // @module-tag postgres
-import { asked, opened, turnStarted } from "@orgate/core/testing";
+
 import type { Append, Hold } from "@orgate/core/journal";
+import { asked, opened, turnStarted } from "@orgate/core/testing";
 import { callId, intentId, millis, NO_USAGE, type SessionEvent, type SessionId, seq, sessionId } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
 import { noteOf } from "../fixtures/store.ts";
@@ -62,7 +63,13 @@ const ended: SessionEvent = {
 const childOf = (parent: SessionId): SessionEvent =>
   ({ ...opened("helper"), parent: { session: parent, call: callId("1.0") } }) as SessionEvent;
 const childOpened = (child: SessionId): SessionEvent =>
-  ({ kind: "child.opened", call: callId("1.0"), child, agent: "helper", allotment: { tokens: 0, micros: null } }) as unknown as SessionEvent;
+  ({
+    kind: "child.opened",
+    call: callId("1.0"),
+    child,
+    agent: "helper",
+    allotment: { tokens: 0, micros: null },
+  }) as unknown as SessionEvent;
 
 /** A turn that this process drives. */
 async function drive(store: PostgresStore, session: SessionId, ...more: SessionEvent[]): Promise<Hold> {
@@ -276,7 +283,9 @@ test("W-28 a claim costs the same however many sessions are parked: it reads by 
     `INSERT INTO ${table("questions")} (session, approval, question, mac) SELECT session, 'q', json_build_object('expiresAt', $1::bigint), '' FROM ${table("sessions")}`,
     [far],
   );
-  await at.link.query(`INSERT INTO ${table("claims")} (session, due) SELECT session, to_timestamp($1 / 1000.0) FROM ${table("sessions")}`, [far]);
+  await at.link.query(`INSERT INTO ${table("claims")} (session, due) SELECT session, to_timestamp($1 / 1000.0) FROM ${table("sessions")}`, [
+    far,
+  ]);
   for (const session of [S, T]) await put(a, session, `i_${session}`);
   await at.link.transact("BEGIN", async (run) => {
     const reads = async (): Promise<ReadonlyMap<string, readonly number[]>> => {
