@@ -91,25 +91,29 @@ test("W-28 a request expires while nobody is told of it", async () => {
   expect(worker.runs.pay).toBe(0);
 });
 
-test("W-28 a worker tells when a decision that it deferred is due, and no other looks before", async () => {
-  const gate = tableGate(
-    [
-      { id: "later", action: "tool:look", verdict: "defer", deferMs: 600_000 },
-      { id: "all", action: "*", verdict: "allow" },
-    ],
-    sha256,
-  );
-  const { member, claims } = await cluster({ gate });
-  const [coordinator, worker] = [await member("coordinator"), await member("worker")];
-  const session = await opened(coordinator, "one");
-  await say(coordinator, session, "look");
-  await expect.poll(claims, patiently).toMatchObject([{ session, told: expect.any(Date) }]);
-  const before = await countOf(coordinator, session, "hold.taken");
-  await member("worker");
-  await worker.driver.sweep("interrupted");
-  expect(await coordinator.runtime.place.store.claims?.claim(10)).toMatchObject({ sessions: [] });
-  expect(await countOf(coordinator, session, "hold.taken")).toBe(before);
-});
+test.each(["look", "both"])(
+  "W-28 a worker tells when a decision that it deferred is due, also one beside a question (%s), and no other looks before",
+  async (what) => {
+    const gate = tableGate(
+      [
+        { id: "asks", action: "tool:pay", verdict: "ask" },
+        { id: "later", action: "tool:look", verdict: "defer", deferMs: 600_000 },
+        { id: "all", action: "*", verdict: "allow" },
+      ],
+      sha256,
+    );
+    const { member, claims } = await cluster({ gate });
+    const [coordinator, worker] = [await member("coordinator"), await member("worker")];
+    const session = await opened(coordinator, "one");
+    await say(coordinator, session, what);
+    await expect.poll(claims, patiently).toMatchObject([{ session, told: expect.any(Date) }]);
+    const before = await countOf(coordinator, session, "hold.taken");
+    await member("worker");
+    await worker.driver.sweep("interrupted");
+    expect(await coordinator.runtime.place.store.claims?.claim(10)).toMatchObject({ sessions: [] });
+    expect(await countOf(coordinator, session, "hold.taken")).toBe(before);
+  },
+);
 
 test("Q-14 what was approved while its tool was halted runs in one worker when that is lifted", async () => {
   const { member, claims } = await cluster();
