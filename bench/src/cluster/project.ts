@@ -32,18 +32,24 @@ export type MeasuredProject = Readonly<{
   close(): Promise<void>;
 }>;
 
-export async function openProject(folder: string, url: string): Promise<MeasuredProject> {
-  const root = join(folder, "project");
-  const go = join(folder, "go");
+const AGENTS = JSON.stringify(join(import.meta.dirname, "agents.ts"));
+
+function writeProject(root: string): void {
   for (const [file, text] of Object.entries({
     "orgate.toml": `[project]\nname = "bench"\n[cluster]\ndatabase = { env = "ORGATE_DATABASE" }\nschema = "${SCHEMA}"\n`,
     "policies/bench.cedar": POLICIES,
-    "agents/counter.ts": `export { counter as default } from ${JSON.stringify(join(import.meta.dirname, "agents.ts"))};\n`,
-    "agents/clerk.ts": `export { default } from ${JSON.stringify(join(import.meta.dirname, "agents.ts"))};\n`,
+    "agents/counter.ts": `export { counter as default } from ${AGENTS};\n`,
+    "agents/clerk.ts": `export { default } from ${AGENTS};\n`,
   })) {
     mkdirSync(join(root, file, ".."), { recursive: true });
     writeFileSync(join(root, file), text);
   }
+}
+
+export async function openProject(folder: string, url: string): Promise<MeasuredProject> {
+  const root = join(folder, "project");
+  const go = join(folder, "go");
+  writeProject(root);
   const env = {
     ...{ ORGATE_HOME: join(folder, "home"), ORGATE_USER: "ana", ORGATE_DATABASE: url, ORGATE_BENCH_GO: go },
     NODE_COMPILE_CACHE: join(folder, "compiled"),

@@ -34,7 +34,7 @@ async function desk(): Promise<Desk> {
   const state = { room: 100, nextMs: null as number | null, broken: false, asLeft: new Set<SessionId>() };
   let [now, fills] = [0, 0];
   let watcher = (): void => {};
-  const timers: { ms: number; then: () => void }[] = []; // at most one
+  const timers: { ms: number; ring: () => void }[] = []; // at most one
   const claims: SessionClaims = {
     async claim(most) {
       asked.push(most);
@@ -43,7 +43,9 @@ async function desk(): Promise<Desk> {
       return { sessions, isMore: sessions.length === most, nextMs: state.nextMs };
     },
     leave: async (session, at) => void putOff.set(session, at),
-    fill: async () => void (fills += 1),
+    async fill() {
+      fills += 1;
+    },
     watch(then) {
       watcher = then;
       return () => {
@@ -63,7 +65,7 @@ async function desk(): Promise<Desk> {
     failed: (error) => void failures.push(error),
     timer(ms, then) {
       expect(timers).toEqual([]);
-      timers.push({ ms, then });
+      timers.push({ ms, ring: then });
       return () => void timers.splice(0);
     },
     now: () => millis(now),
@@ -77,9 +79,9 @@ async function desk(): Promise<Desk> {
     ...claiming,
     ...{ due, driven, putOff, asked, failures, state, fills: () => fills, told: () => watcher() },
     async tick() {
-      const [{ ms, then } = { ms: Number.NaN, then: () => {} }] = timers.splice(0);
+      const [{ ms, ring } = { ms: Number.NaN, ring: () => {} }] = timers.splice(0);
       now += ms;
-      then();
+      ring();
       await settle();
       return ms;
     },
