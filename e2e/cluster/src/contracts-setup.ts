@@ -20,8 +20,8 @@ export default async function startForTests(): Promise<() => Promise<void>> {
     }
   }
   if (process.env.ORGATE_TEST_RESTATE === undefined) {
-    const { ingress, admin, kill } = await startRestate();
-    process.env.ORGATE_TEST_RESTATE = `${ingress} ${admin}`;
+    const { ingress, admin, identity, kill } = await startRestate();
+    process.env.ORGATE_TEST_RESTATE = `${ingress} ${admin} ${identity}`;
     stops.push(kill);
   }
   return async () => {

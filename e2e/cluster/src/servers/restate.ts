@@ -1,6 +1,7 @@
 /** A real Restate server, on the loopback interface only, without telemetry; alone, or one of three nodes. */
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { chownSync, copyFileSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, ordinaryUser, ownFolder, type ServerProcess, serverProcess } from "./process.ts";
 
@@ -8,6 +9,8 @@ export type Restate = ServerProcess &
   Readonly<{
     ingress: string;
     admin: string;
+    /** The public key of what it signs its requests with. */
+    identity: string;
     /** Tells Restate where a service runs. */
     register(uri: string): Promise<void>;
   }>;
@@ -30,6 +33,7 @@ async function startNode({ name, port, peers, replication }: Node): Promise<Rest
   const [ingressPort, adminPort] = [await freePort(), await freePort()];
   const folder = ownFolder("restate");
   const [ingress, admin] = [`http://127.0.0.1:${ingressPort}`, `http://127.0.0.1:${adminPort}`];
+  const identity = makeIdentity(folder);
   const server = serverProcess({
     name: "restate",
     program: reachableProgram(folder),
@@ -49,6 +53,7 @@ async function startNode({ name, port, peers, replication }: Node): Promise<Rest
       RESTATE_DEFAULT_REPLICATION: String(replication),
       RESTATE_DEFAULT_NUM_PARTITIONS: "4",
       RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "256 MB",
+      RESTATE_REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identity.file,
       RESTATE_DISABLE_TELEMETRY: "true",
       RESTATE_LOG_FILTER: "warn",
     },
@@ -62,6 +67,7 @@ async function startNode({ name, port, peers, replication }: Node): Promise<Rest
     ...server,
     ingress,
     admin,
+    identity: identity.publicKey,
     async register(uri) {
       const answer = await fetch(`${admin}/deployments`, {
         method: "POST",
@@ -71,6 +77,21 @@ async function startNode({ name, port, peers, replication }: Node): Promise<Rest
       if (!answer.ok) throw new Error(`Restate refuses the service at ${uri}: ${answer.status} ${await answer.text()}`);
     },
   };
+}
+
+const DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/** A key that Restate signs its requests with, and its public half as Restate writes it: 32 bytes in base 58. */
+function makeIdentity(folder: string): Readonly<{ file: string; publicKey: string }> {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const file = join(folder, "identity.pem");
+  writeFileSync(file, privateKey.export({ type: "pkcs8", format: "pem" }));
+  if (ordinaryUser !== null) chownSync(file, ordinaryUser.uid, ordinaryUser.gid);
+  const bytes = publicKey.export({ type: "spki", format: "der" }).subarray(-32);
+  let digits = "";
+  for (let left = BigInt(`0x${bytes.toString("hex")}`); left > 0n; left /= 58n) digits = `${DIGITS[Number(left % 58n)]}${digits}`;
+  const zeros = bytes.findIndex((byte) => byte !== 0);
+  return { file, publicKey: `publickeyv1_${"1".repeat(Math.max(0, zeros))}${digits}` };
 }
 
 function reachableProgram(folder: string): string {

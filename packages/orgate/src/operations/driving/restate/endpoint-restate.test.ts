@@ -2,6 +2,7 @@
 /** The handlers on a real Restate: who is asked to drive, and how often. What they drive is scripted; that driving twice is harmless is the store's to prove. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { SessionId } from "@orgate/core";
 import { afterAll, expect, test } from "vitest";
@@ -13,7 +14,7 @@ const closing: (() => unknown)[] = [];
 afterAll(async () => {
   for (const close of closing.reverse()) await close();
 });
-const [ingress = "", admin = ""] = (process.env.ORGATE_TEST_RESTATE ?? "").split(" ");
+const [ingress = "", admin = "", identity = ""] = (process.env.ORGATE_TEST_RESTATE ?? "").split(" ");
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
@@ -206,4 +207,23 @@ test("a worker that registers again is asked in place of the one that registered
     )
     .toContain("first");
   expect(first.failed).toEqual([]);
+});
+
+test("a worker that knows the key of its Restate answers it, and nobody else: not another Restate, and not what is sent unsigned", async () => {
+  const advanced: SessionId[] = [];
+  const { endpoint, schema, summon } = await serve(
+    { advance: async (one) => ({ againMs: advanced.push(one) > 0 ? null : 0 }) },
+    { identity: [identity] },
+  );
+  summon(session("signed"));
+  await expect.poll(() => advanced).toEqual([session("signed")]);
+  const client = connectHttp2(endpoint.url);
+  closing.push(() => client.destroy());
+  const unsigned = client.request({ ":method": "POST", ":path": `/invoke/orgate-${schema}/advance` });
+  unsigned.end();
+  const [headers] = await once(unsigned, "response");
+  expect([headers[":status"], advanced.length]).toEqual([401, 1]);
+  const stranger = `publickeyv1_${identity.slice(12).split("").reverse().join("")}`;
+  const { failed } = await serve({}, { identity: [stranger] });
+  expect(String(failed[0])).toMatch(/does not take this worker.*401 Unauthorized/);
 });
