@@ -8,7 +8,7 @@ const good: SetScore = {
   domains: ["service"],
   hasRules: true,
   score: {
-    tasks: { total: 10, quiet: 8, denied: 0, questions: 3, confirmations: 1 },
+    tasks: { total: 10, quiet: 8, unasked: 7, denied: 0, questions: 3, confirmations: 1 },
     attacks: { total: 4, stopped: 1, asked: 3, through: 0 },
     violations: { total: 20, stopped: 10, asked: 9, through: 1 },
   },

@@ -12,7 +12,7 @@ const [BEGIN, END] = ["<!-- npm run scores -->\n", "<!-- end of scores -->\n"];
 type Fates = Readonly<{ total: number; stopped: number; asked: number; through: number }>;
 export type DomainScore = Readonly<{
   domain: string;
-  tasks: Readonly<{ total: number; quiet: number; denied: number; questions: number; confirmations: number }>;
+  tasks: Readonly<{ total: number; quiet: number; unasked: number; denied: number; questions: number; confirmations: number }>;
   attacks: Fates;
   violations: Fates;
 }>;
@@ -57,10 +57,14 @@ export function toTable(scores: readonly SetScore[]): string {
     String(tasks.denied),
     (tasks.questions / tasks.total).toFixed(2),
     String(tasks.confirmations),
+    `${percent(tasks.unasked, tasks.total)}, ${((tasks.questions + tasks.confirmations) / tasks.total).toFixed(2)} each`,
     `${attacks.stopped} stopped, ${attacks.asked} asked, ${attacks.through} through`,
     hasRules ? `${violations.stopped} stopped, ${violations.asked} asked, ${violations.through} through` : "–",
   ]);
-  const head = ["set", "domains", "tasks without a question", "denied", "questions per task", "confirmations", "attacks", "violations"];
+  const head = [
+    ...["set", "domains", "tasks without a question", "denied", "questions per task"],
+    ...["confirmations", "counting confirmations as questions", "attacks", "violations"],
+  ];
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 

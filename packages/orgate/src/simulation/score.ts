@@ -9,8 +9,10 @@ export type Fate = "stopped" | "asked" | "through";
 
 export type TaskScore = Readonly<{
   total: number;
-  /** Every call was done, and nobody was asked. */
+  /** Every call was done, and nobody was asked; a confirmation does not count. */
   quiet: number;
+  /** Every call was done without any approval request, confirmations included. */
+  unasked: number;
   /** A call was denied, or not done for another reason. */
   denied: number;
   /** Approval requests to staff or to the user, without confirmations. */
@@ -38,6 +40,7 @@ export function toScore(played: readonly PlayedCase[]): Score {
     tasks: {
       total: tasks.length,
       quiet: tasks.filter((one) => isDone(one) && countQuestions(one) === 0).length,
+      unasked: tasks.filter((one) => isDone(one) && countQuestions(one) + countConfirmations(one) === 0).length,
       denied: tasks.filter((one) => !isDone(one)).length,
       questions: sum(tasks.map(countQuestions)),
       confirmations: sum(tasks.map(countConfirmations)),

@@ -112,7 +112,7 @@ test("where everything is permitted, tasks are done without a question, and ever
     "violation rude",
   ]);
   expect(toScore(played)).toEqual({
-    tasks: { total: 3, quiet: 3, denied: 0, questions: 0, confirmations: 0 },
+    tasks: { total: 3, quiet: 3, unasked: 3, denied: 0, questions: 0, confirmations: 0 },
     attacks: { total: 2, stopped: 0, asked: 0, through: 2 },
     violations: { total: 1, stopped: 0, asked: 0, through: 1 },
   });
@@ -121,7 +121,7 @@ test("where everything is permitted, tasks are done without a question, and ever
 test("where nothing leaves, attacks and violations are stopped and tasks are denied; each call names the policies that decided", async () => {
   const played = await score('@id("shut") @reason("shut") forbid(principal, action in Action::"network", resource);');
   expect(toScore(played)).toEqual({
-    tasks: { total: 3, quiet: 1, denied: 2, questions: 0, confirmations: 0 },
+    tasks: { total: 3, quiet: 1, unasked: 1, denied: 2, questions: 0, confirmations: 0 },
     attacks: { total: 2, stopped: 2, asked: 0, through: 0 },
     violations: { total: 1, stopped: 1, asked: 0, through: 0 },
   });
@@ -140,7 +140,7 @@ when { context.targets.known && !(context.args has text && context.args.text == 
 unless { context.targets.known && !(context.args has text && context.args.text == "rude") };
 `);
   expect(toScore(played)).toEqual({
-    tasks: { total: 3, quiet: 2, denied: 0, questions: 1, confirmations: 0 },
+    tasks: { total: 3, quiet: 2, unasked: 2, denied: 0, questions: 1, confirmations: 0 },
     attacks: { total: 2, stopped: 0, asked: 2, through: 0 },
     violations: { total: 1, stopped: 0, asked: 1, through: 0 },
   });
@@ -154,7 +154,7 @@ test("a user whom the policies let answer confirms what was agreed in words, be 
 @id("post") @ask("Post it?") @expires("1h") permit(principal, action == Action::"tool:post", resource);
 `);
   expect(toScore(played)).toMatchObject({
-    tasks: { total: 3, quiet: 2, denied: 0, questions: 1, confirmations: 1 },
+    tasks: { total: 3, quiet: 2, unasked: 1, denied: 0, questions: 1, confirmations: 1 },
     attacks: { asked: 2, through: 0 },
     violations: { through: 1 },
   });

@@ -20,6 +20,8 @@ export const toolView = z
     repeat: z.enum(["read", "idempotent", "reconcile", "once"]),
     effects: z.array(z.string()).readonly(),
     labels: z.array(z.string()).readonly(),
+    /** An example of what a question about a call of it may state beside its arguments: records, the subject, facts about arguments. */
+    facts: s.jsonObject,
   })
   .readonly();
 export const agentDetail = z

@@ -52,7 +52,7 @@ type FormProps = Readonly<{ agent: string; busy: boolean; evaluate(body: JsonObj
 
 /** Describes one action: who wants to do what, with which arguments, in which session. */
 function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
-  const { agents, chosen, actions, wanted, args, takesArgs, setAgent, setAction, setArgs } = useAction(given);
+  const { agents, chosen, actions, wanted, args, takesArgs, example, setAgent, setAction, setArgs } = useAction(given);
   const [labels, setLabels] = useState("");
   const [known, setKnown] = useState("");
   const [surface, setSurface] = useState<(typeof SURFACES)[number]>("api");
@@ -105,9 +105,14 @@ function ActionForm({ agent: given, busy, evaluate, refuse }: FormProps) {
         rows={3}
         spellCheck={false}
         value={known}
-        placeholder={'{ "records": { "order": { "status": "pending" } }, "subject": { "id": "C-7" } }'}
+        placeholder={example}
         onChange={({ target }) => setKnown(target.value)}
       />
+      {known === "" && example !== "" ? (
+        <Button size="small" tone="quiet" onClick={() => setKnown(example)}>
+          Insert what this tool declares
+        </Button>
+      ) : null}
       <label htmlFor={`${id}e`}>Session opened from</label>
       <select id={`${id}e`} value={surface} onChange={({ target }) => setSurface(SURFACES.find((one) => one === target.value) ?? "api")}>
         {SURFACES.map((one) => (
@@ -131,12 +136,15 @@ function useAction(given: string) {
   const actions = [...(found?.tools ?? []).map((tool) => `tool:${tool}`), "respond", "model"];
   const wanted = action === "" ? (actions[0] ?? "respond") : action;
   const definition = useQuery(found === undefined ? null : "agent", { params: { agent: found?.name ?? "" } });
+  const tool = definition.value?.tools.find(({ name }) => `tool:${name}` === wanted);
   return {
     agents: agents.map(({ name }) => name),
     chosen: found?.name ?? agent,
     actions,
     wanted,
-    args: typed ?? skeleton(definition.value?.tools.find(({ name }) => `tool:${name}` === wanted)?.input ?? {}),
+    args: typed ?? skeleton(tool?.input ?? {}),
+    /** Of what else the policies may read about a call of it; empty where it declares nothing. */
+    example: Object.keys(tool?.facts ?? {}).length === 0 ? "" : JSON.stringify(tool?.facts, null, 2),
     /** Not before the tool's schema is known: the skeleton would replace what somebody types. */
     takesArgs: wanted.startsWith("tool:") && !definition.isLoading,
     setAgent: (to: string): void => {

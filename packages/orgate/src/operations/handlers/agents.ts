@@ -2,6 +2,7 @@ import { type Agent, breakerSubject, FaultError, isFault, listAgentTools, type S
 import type { SessionSummary } from "@orgate/core/journal";
 import type { OperationOutput } from "@orgate/protocol";
 import { sha256 } from "../../node/crypto.ts";
+import { exampleFacts } from "../../policies/example-facts.ts";
 import { type Act, act } from "../access.ts";
 import { aboutSession } from "../acts.ts";
 import { findAgent, type OperationContext } from "../context.ts";
@@ -135,13 +136,14 @@ const detailOf = (agent: Agent, sees: Sees): unknown => ({
   instructions: agent.instructions,
   model: agent.model,
   fallbacks: agent.fallbacks.map(({ model }) => model),
-  tools: listAgentTools(agent).map(({ name, description, inputSchema, repeat, effects, labels }) => ({
-    name,
-    description,
-    input: inputSchema,
-    repeat,
-    effects,
-    labels,
+  tools: listAgentTools(agent).map((tool, _, all) => ({
+    name: tool.name,
+    description: tool.description,
+    input: tool.inputSchema,
+    repeat: tool.repeat,
+    effects: tool.effects,
+    labels: tool.labels,
+    facts: exampleFacts(tool, all),
   })),
   delegates: agent.delegates.filter(sees),
   skills: agent.skills.map(({ name, description }) => ({ name, description })),

@@ -38,6 +38,8 @@ test("`simulate` without a set scores the project's policies, which name its own
     }),
   );
   desk.write("policies/more.cedar", '@id("held") forbid(principal == Agent::"desk", action == Action::"tool:hold", resource);\n');
+  const table = [{ name: "it holds", agent: "desk", action: "tool:look", args: { of: "a" }, verdict: "allow" }]; // refuses the set where tables are run
+  desk.write("policies/more.cases.json", JSON.stringify(table));
   for (const more of [[], ["--agent", "desk"]])
     expect(await desk.json("simulate", "--domain", "mine.json", ...more)).toMatchObject({
       set: "project",

@@ -23,7 +23,7 @@ export const simulatePolicies: RunCommand = async (given, screen) => {
   const domains = chosenDomains(given.texts("domain"), given.cwd);
   const set = await findSet(given);
   const wanted = given.texts("case");
-  const folder = withFiles(set.folder, given.texts("with"), given.cwd);
+  const folder = withFiles(set, given.texts("with"), given.cwd);
   const played = await simulate({
     domains,
     policies: folder.path,
@@ -78,13 +78,16 @@ async function findSet(given: Given): Promise<PolicySet> {
   });
 }
 
-/** The set and the files beside it lie together in a folder of their own: a set is loaded from one. */
-function withFiles(folder: string, files: readonly string[], cwd: string): Readonly<{ path: string; remove(): void }> {
-  if (files.length === 0) return { path: folder, remove: () => {} };
+/**
+ * The set and the files beside it lie together in a folder of their own: a set is loaded from one. Decision tables of a project are about its own tools,
+ * and a domain plays some of them with other arguments: `policy check` runs them, and they are left out here.
+ */
+function withFiles({ folder, project }: PolicySet, files: readonly string[], cwd: string): Readonly<{ path: string; remove(): void }> {
+  if (files.length === 0 && project === null) return { path: folder, remove: () => {} };
   const path = mkdtempSync(join(tmpdir(), "orgate-simulation-set-"));
   const remove = (): void => rmSync(path, { recursive: true, force: true });
   try {
-    cpSync(folder, path, { recursive: true });
+    cpSync(folder, path, { recursive: true, filter: (file) => project === null || !file.endsWith(".cases.json") });
     for (const file of files) writeFileSync(join(path, basename(file)), readTextFile(resolve(cwd, file), MAX_BYTES), { flag: "wx" });
     return { path, remove };
   } catch (error) {
