@@ -2,7 +2,6 @@
 import type { SessionId } from "@orgate/core/vocab";
 import type { SessionClaims } from "../store.ts";
 import type { Watchers } from "../watchers.ts";
-import { asUnwritable } from "./faults.ts";
 import type { Link } from "./link.ts";
 
 /** Long enough to take a session after it was handed out, short enough that nobody waits for a process that dies in between. */
@@ -11,13 +10,9 @@ export const CLAIM_MS = 2_000;
 type Claimed = Readonly<{ sessions: readonly SessionId[]; more: boolean; next_ms: number | null }>;
 
 export function openClaims(link: Link, watchers: Watchers, claimMs = CLAIM_MS): SessionClaims {
-  const call = async <T>(sql: string, values: readonly unknown[]): Promise<T | undefined> => {
-    try {
-      return (await link.query<{ answer: T }>(`SELECT "${link.schema}".${sql} AS answer`, values))[0]?.answer;
-    } catch (error) {
-      throw asUnwritable(error, link.place);
-    }
-  };
+  // tried again while the database is away: a claim whose answer was lost runs out
+  const call = async <T>(sql: string, values: readonly unknown[]): Promise<T | undefined> =>
+    (await link.read<{ answer: T }>(`SELECT "${link.schema}".${sql} AS answer`, values))[0]?.answer;
   return {
     async claim(most) {
       const claimed = await call<Claimed>("claim_sessions($1, $2)", [most, claimMs]);
