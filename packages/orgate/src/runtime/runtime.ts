@@ -30,10 +30,10 @@ import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
 import { NODE, type Outside } from "./ports/outside.ts";
 import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
-import { runTurn, SessionRunner } from "./session-runner.ts";
-import { createSessions } from "./sessions.ts";
 import { openLiveText } from "./previews/live-text.ts";
 import { openPreviews } from "./previews/relay.ts";
+import { runTurn, SessionRunner } from "./session-runner.ts";
+import { createSessions } from "./sessions.ts";
 import { createSubscribe } from "./subscribe.ts";
 import type { Telemetry } from "./telemetry.ts";
 
@@ -42,9 +42,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, principal } = options;
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
-  const ear = openLiveText();
-  const { signals } = place.store;
-  const previews = openPreviews(ear, signals === null ? null : { signals, key: place.keys.blobKey, journal, clock });
+  const ended = new AbortController();
+  const { ear, following } = openWords(place, clock, ended.signal);
 
   const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.forget, agents: () => agents });
   const agents = new AgentAssembly({
@@ -93,12 +92,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     });
   };
 
-  const ended = new AbortController();
   const close = (): Promise<void> =>
     closeAll([
       () => runner.stop(),
       () => ended.abort(),
-      () => previews.close(),
       () => policies?.stop(),
       () => runner.closeDoor(),
       () => options.notify?.close(),
@@ -108,8 +105,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   return checkedRuntime({
     sessions,
-    subscribe: createSubscribe(journal, previews, ended.signal),
-    wantPreviews: previews.want,
+    ...following,
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,
@@ -120,6 +116,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     park: () => runner.park(),
     close,
   });
+}
+
+/** `ear` hears words of replies that are received here; who follows hears those of other processes too. */
+function openWords({ store: { signals, journal }, keys }: OpenProjectStore, clock: Outside["clock"], ended: AbortSignal) {
+  const ear = openLiveText();
+  const previews = openPreviews(ear, signals === null ? null : { signals, key: keys.blobKey, journal, clock });
+  ended.addEventListener("abort", previews.close, { once: true });
+  return { ear, following: { subscribe: createSubscribe(journal, previews, ended), wantPreviews: previews.want } };
 }
 
 type Track = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;

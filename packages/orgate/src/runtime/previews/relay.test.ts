@@ -14,7 +14,15 @@ const S1 = sessionId("s_00000000001");
 const hash = (text: string) => digest(createHash("sha256").update(text).digest("hex"));
 const at = (attempt: number, iteration = 1) => ({ iteration, attempt, purpose: "reply" }) as const;
 const asked = (attempt = 1): SessionEvent => ({
-  ...{ kind: "model.asked", ...at(attempt), model: "m/m", request: hash("r"), reserved: toUsage(1, 1), reservedMicros: null, decisions: [] },
+  ...{
+    kind: "model.asked",
+    ...at(attempt),
+    model: "m/m",
+    request: hash("r"),
+    reserved: toUsage(1, 1),
+    reservedMicros: null,
+    decisions: [],
+  },
 });
 const replied = (attempt = 1): SessionEvent => ({
   ...{ kind: "model.replied", ...at(attempt), parts: [], finish: "stop", usage: toUsage(1, 1), micros: null, model: "m/m", meta: null },
@@ -28,7 +36,13 @@ async function settle(): Promise<void> {
 /** A journal that all read, and a channel on which the test may lose, repeat and refuse. */
 function openGround() {
   const clock = manualClock();
-  const { journal } = memoryStore({ writer: writerId("w1"), key: keyId("k1"), hash, sign: (text) => hash(`signed ${text}`), salt: randomUUID });
+  const { journal } = memoryStore({
+    writer: writerId("w1"),
+    key: keyId("k1"),
+    hash,
+    sign: (text) => hash(`signed ${text}`),
+    salt: randomUUID,
+  });
   const ears = new Set<SignalEar>();
   const sent: string[][] = [];
   const channel = { isLossy: false, isBroken: false };
@@ -55,7 +69,14 @@ function openGround() {
   async function write({ own }: Pick<ReturnType<typeof open>, "own">, session: SessionId, ...events: readonly SessionEvent[]) {
     const hold = await journal.take(session);
     const after = (await journal.session(session))?.seq ?? seq(0);
-    await journal.append({ stream: session, after, hold, events: events.map((event) => ({ at: millis(1), event })), consumes: [], unlessHalted: [] });
+    await journal.append({
+      stream: session,
+      after,
+      hold,
+      events: events.map((event) => ({ at: millis(1), event })),
+      consumes: [],
+      unlessHalted: [],
+    });
     await journal.release(hold);
     for (const entry of await journal.read(session, after, 100)) own.add({ kind: "entry", entry });
   }
@@ -255,7 +276,14 @@ test("W-38 every text is cut into pieces that fit into a notification, and joins
     const spoken = { asked: seq(7), ...at(1), text, thinking: "", calls: [] };
     let joined = "";
     for (let one: Preview | null = pieces.next(spoken); one !== null; one = pieces.next(spoken)) {
-      const message = { kind: "words", from: randomUUID(), session: S1, asked: seq(7), ...{ iteration: 1, attempt: 1 }, preview: one } as const;
+      const message = {
+        kind: "words",
+        from: randomUUID(),
+        session: S1,
+        asked: seq(7),
+        ...{ iteration: 1, attempt: 1 },
+        preview: one,
+      } as const;
       const sent = sealMessage(sealed, message, 7_999);
       expect(openMessage(sealed, sent ?? "")).toEqual(message);
       expect(one.offset).toBe(joined.length);
@@ -268,7 +296,8 @@ test("W-38 every text is cut into pieces that fit into a notification, and joins
 test("H-12 a slow reader gets the words of the next turn from their beginning, though they have the same iteration", () => {
   const ear = openLiveText();
   const fresh = createTextCursor();
-  const entry = (event: SessionEvent, place: number) => ear.add({ kind: "entry", entry: { stream: S1, seq: seq(place), at: millis(1), event } });
+  const entry = (event: SessionEvent, place: number) =>
+    ear.add({ kind: "entry", entry: { stream: S1, seq: seq(place), at: millis(1), event } });
   const speak = (text: string) => ear.add({ kind: "preview", session: S1, ...at(1), preview: { part: "text", offset: 0, text } });
   entry(asked(), 5);
   speak("a first reply");
