@@ -256,7 +256,9 @@ const said = need(
 export function checkedRuntime(r: Runtime): Runtime {
   const subscribe = ((to: Parameters<Runtime["subscribe"]>[0], from: Parameters<Runtime["subscribe"]>[1]) => {
     const target = need("{ session } or { all: true }", "whom to follow", (v) => isObject(v) && (isText(v.session) || v.all === true));
-    const following = optional(objectOf({ after: anything, signal: optional(signal), previews: optional(flag) }, "{ after, signal, previews }"));
+    const following = optional(
+      objectOf({ after: anything, signal: optional(signal), previews: optional(flag) }, "{ after, signal, previews }"),
+    );
     assertArguments("subscribe", { to: target, from: following }, to, from);
     return "session" in to ? r.subscribe(to, from) : r.subscribe(to, from);
   }) as Runtime["subscribe"];

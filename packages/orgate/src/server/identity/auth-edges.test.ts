@@ -48,7 +48,14 @@ test("W-12 what another server has just revoked opens nothing here, though nobod
   const { stand, give } = await door();
   const { token, access } = await give();
   const { place } = stand.runtime;
-  const options = { place, directory: join(stand.folder, ".orgate"), gate: ALLOW, now: () => millis(Date.now()), origins: () => [HERE], coordinators: [] };
+  const options = {
+    place,
+    directory: join(stand.folder, ".orgate"),
+    gate: ALLOW,
+    now: () => millis(Date.now()),
+    origins: () => [HERE],
+    coordinators: [],
+  };
   const [here, there] = [await openIdentity(options), await openIdentity(options)]; // a process is not told of what it writes itself
   const callers = await Promise.all([here, there].map((one) => one.authenticate(withKey(token))));
   expect(callers.map(isProblem)).toEqual([false, false]);

@@ -250,8 +250,7 @@ class ServerIdentity implements Identity {
 
   async #enter(given: Given | Problem): Promise<Caller | Problem> {
     if ("status" in given) return given;
-    if (!(await this.#isCurrent()))
-      return wireProblem("unavailable", UNKNOWN_ACCESS, "the journal cannot be read: try again in a moment");
+    if (!(await this.#isCurrent())) return wireProblem("unavailable", UNKNOWN_ACCESS, "the journal cannot be read: try again in a moment");
     const { access, person, agents, actions, until } = given;
     const why = explainLapse(this.#store.all().get(access) ?? given, given.means, this.#options.now());
     if (why !== null) return wireProblem("unauthenticated", why, HINT);

@@ -43,7 +43,14 @@ export type Fanout = Readonly<{
 
 type Places = Pick<Journal, "read" | "session" | "tail" | "position">;
 /** `text` is the entry, or the whole item where the entry cannot be read. */
-type Held = Readonly<{ position: number | null; stream: StreamId; seq: number; text: string; isEntry: boolean; event: Entry["event"]["kind"] | null }>;
+type Held = Readonly<{
+  position: number | null;
+  stream: StreamId;
+  seq: number;
+  text: string;
+  isEntry: boolean;
+  event: Entry["event"]["kind"] | null;
+}>;
 /** `wantPreviews`: those that follow a session hear its words wherever it is driven. */
 type Feed = Pick<Runtime, "subscribe" | "wantPreviews">;
 

@@ -1,8 +1,8 @@
 // @module-tag postgres
 /** Several coordinators behind one address: what one has been told or has given out counts at the other, also while it is under way. */
 import { randomBytes } from "node:crypto";
-import { createConnection, createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
+import { createConnection, createServer, type Socket } from "node:net";
 import { openLink } from "@orgate/protocol";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";
@@ -91,7 +91,9 @@ test("W-5 W-12 W-24 behind a balancer a request is done once though both coordin
   const schema = `b_${randomBytes(6).toString("hex")}`;
   const settings = `[cluster]\ndatabase = { env = "TEST_DATABASE" }\nschema = "${schema}"\n`;
   const edit = (policies: string): string => policies;
-  const { ask, servers, token, worker, desk } = await openCluster({ settings, env }, edit, (one) => one.write("agents/slow.ts", SLOW_AGENT));
+  const { ask, servers, token, worker, desk } = await openCluster({ settings, env }, edit, (one) =>
+    one.write("agents/slow.ts", SLOW_AGENT),
+  );
   await worker();
   const balancer = await openBalancer(servers.map(({ told }) => String(told.url)));
 
@@ -140,13 +142,17 @@ test("W-5 W-12 W-24 behind a balancer a request is done once though both coordin
     const made = await desk.within(env, ["keys", "create", "ana", "--api", "--as", "ana", "--json"]);
     const given = JSON.parse(made.stdout) as { token: string; access: string };
     const mine = { headers: { authorization: `Bearer ${given.token}` } };
-    expect((await Promise.all([0, 1].map((at) => ask(at, "GET", "/api/v1/sessions", mine)))).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await Promise.all([0, 1].map((at) => ask(at, "GET", "/api/v1/sessions", mine)))).map(({ status }) => status)).toEqual([
+      200, 200,
+    ]);
     const closed = new Promise((end) => {
       const socket = new WebSocket(`${String(servers[1]?.told.url).replace("http", "ws")}/ws/v1`, mine);
       socket.on("error", end).on("close", end);
     });
     await desk.within(env, ["keys", "revoke", given.access, "--reason", "gone", "--as", "ana"]);
-    expect((await Promise.all([1, 0].map((at) => ask(at, "GET", "/api/v1/sessions", mine)))).map(({ status }) => status)).toEqual([401, 401]);
+    expect((await Promise.all([1, 0].map((at) => ask(at, "GET", "/api/v1/sessions", mine)))).map(({ status }) => status)).toEqual([
+      401, 401,
+    ]);
     await closed;
   }
 }, 300_000);
