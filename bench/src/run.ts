@@ -4,6 +4,7 @@
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { clusterDriven } from "./cluster/driven.ts";
 import { clusterLoop } from "./cluster/loop.ts";
 import { clusterWake } from "./cluster/wake.ts";
 import { growth } from "./growth/growth.ts";
@@ -72,6 +73,12 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
         ? { rounds: 1, sessions: 10, iterations: 10, workers: [1, 2], steps: true }
         : { rounds: 3, sessions: 50, iterations: 10, workers: [1, 2, 4], steps: true },
     ),
+  "cluster-driven": () =>
+    clusterDriven(
+      quick
+        ? { rounds: 1, sessions: 10, iterations: 10, workers: [1, 2] }
+        : { rounds: 3, sessions: 50, iterations: 20, workers: [1, 2, 4] },
+    ),
   "cluster-wake": () =>
     clusterWake(quick ? { parked: 50, approvals: 20, held: 3, kills: 1 } : { parked: 10_000, approvals: 100, held: 10, kills: 2 }),
   shell: () => shell({ rounds: quick ? 2 : 7, keys: quick ? 50 : 300 }),
@@ -81,7 +88,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Report>>> = {
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   symbi: ["symbi", "symbi-start"],
   models: ["models", "model-streams"],
-  cluster: ["cluster-loop", "cluster-wake"],
+  cluster: ["cluster-loop", "cluster-driven", "cluster-wake"],
   coordinator: ["fan-out", "chat", "reads"],
 };
 /** Those that need servers of `e2e/cluster` run when they are asked for. */

@@ -5,10 +5,13 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { installDebianPrograms } from "./src/servers/debian.ts";
+import { whyNoSmallDisk } from "./src/servers/small-disk.ts";
 
 /** Replicas, backups and pooling need programs that npm does not have. ORGATE_REQUIRE makes their absence a failure. */
 const lacking = installDebianPrograms((line) => console.error(line));
 const isSkipped = lacking !== null && process.env.ORGATE_REQUIRE === undefined;
+const noDisk = whyNoSmallDisk();
+if (noDisk !== null) console.error(`not run: the test of a full disk, because ${noDisk}`);
 if (isSkipped) console.error(`not run: tests of replicas, backups and pooling, because ${lacking}`);
 
 export default defineConfig({
@@ -22,6 +25,11 @@ export default defineConfig({
     tags: [
       { name: "postgres", description: "" },
       { name: "debian", description: lacking ?? "", ...(isSkipped ? { skip: true } : {}) },
+      {
+        name: "small-disk",
+        description: noDisk ?? "",
+        ...(noDisk !== null && process.env.ORGATE_REQUIRE === undefined ? { skip: true } : {}),
+      },
     ],
     globalSetup: ["e2e/cluster/src/contracts-setup.ts"],
     maxWorkers: 2,

@@ -7,7 +7,7 @@ import { openMembers } from "./processes.ts";
 
 const ORGATE = join(import.meta.dirname, "..", "..", "..", "packages", "orgate", "bin", "orgate.js");
 const POLICIES = `@id("think")
-permit(principal is Agent, action in [Action::"model", Action::"respond", Action::"tool:hold"], resource);
+permit(principal is Agent, action in [Action::"model", Action::"respond", Action::"tool:hold", Action::"tool:step"], resource);
 @id("wiring")
 @ask("wire it?")
 permit(principal is Agent, action == Action::"tool:wire", resource);
@@ -15,7 +15,7 @@ permit(principal is Agent, action == Action::"tool:wire", resource);
 permit(principal is User, action, resource);
 `;
 
-const SCHEMA = "bench_project";
+export const SCHEMA = "bench_project";
 /** Each may send 50 requests a second. */
 const CALLERS = 6;
 
@@ -23,6 +23,8 @@ export type MeasuredProject = Readonly<{
   /** The file that ends tools that hold on. */
   go: string;
   worker(): Promise<ServerProcess>;
+  /** The server, which drives nothing. */
+  server: ServerProcess;
   /** Opens so many sessions that wait for a person. */
   park(sessions: number): Promise<void>;
   /** An operation of the server, by path. */
@@ -36,6 +38,7 @@ export async function openProject(folder: string, url: string): Promise<Measured
   for (const [file, text] of Object.entries({
     "orgate.toml": `[project]\nname = "bench"\n[cluster]\ndatabase = { env = "ORGATE_DATABASE" }\nschema = "${SCHEMA}"\n`,
     "policies/bench.cedar": POLICIES,
+    "agents/counter.ts": `export { counter as default } from ${JSON.stringify(join(import.meta.dirname, "agents.ts"))};\n`,
     "agents/clerk.ts": `export { default } from ${JSON.stringify(join(import.meta.dirname, "agents.ts"))};\n`,
   })) {
     mkdirSync(join(root, file, ".."), { recursive: true });
@@ -61,7 +64,7 @@ export async function openProject(folder: string, url: string): Promise<Measured
   run("keys", "create", "ana");
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
-  await begin("server", ["up", "--cluster", "--port", String(port), "--as", "ana"], async () => (await fetch(`${base}/livez`)).ok);
+  const server = await begin("server", ["up", "--cluster", "--port", String(port), "--as", "ana"], async () => (await fetch(`${base}/livez`)).ok);
   const tokenOf = (name: string): string =>
     (JSON.parse(run("keys", "create", name, "--api", "--as", "ana", "--json")) as { token: string }).token;
   const tokens = [tokenOf("ana")];
@@ -91,8 +94,7 @@ export async function openProject(folder: string, url: string): Promise<Measured
       place.startsWith(`process ${pid} `),
     );
   return {
-    go,
-    ask,
+    ...{ go, ask, server },
     async park(sessions) {
       const members = await openMembers([{ kind: "park", url, schema: SCHEMA, directory: join(root, ".orgate"), sessions }]);
       await members.run(1);

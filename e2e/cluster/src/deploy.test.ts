@@ -70,13 +70,22 @@ test("the compose file fits the published schema, and has PostgreSQL, Restate, t
   check(file);
   expect(check.errors ?? []).toEqual([]);
   expect(check({ ...file, services: { ...file.services, odd: { imagee: "x" } } })).toBe(false);
-  expect(Object.keys(file.services)).toEqual(["postgres", "restate", "coordinator-1", "coordinator-2", "worker-1", "worker-2"]);
+  expect(Object.keys(file.services)).toEqual([
+    "postgres",
+    "operator",
+    "keys",
+    "restate",
+    "coordinator-1",
+    "coordinator-2",
+    "worker-1",
+    "worker-2",
+  ]);
 });
 
 test("Orgate's containers have a read-only system and no capabilities; ports are open to this machine only", () => {
   for (const [name, service] of Object.entries(compose().services)) {
     expect(service.ports ?? [], name).toEqual((service.ports ?? []).filter((port) => port.startsWith("127.0.0.1:")));
-    if (/^(coordinator|worker)/.test(name)) expect(service, name).toMatchObject({ read_only: true, cap_drop: ["ALL"] });
+    if (/^(coordinator|worker|operator|keys)/.test(name)) expect(service, name).toMatchObject({ read_only: true, cap_drop: ["ALL"] });
   }
 });
 

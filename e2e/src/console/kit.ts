@@ -46,7 +46,9 @@ export async function signIn(
   page.setDefaultTimeout(15_000);
   const found: string[] = [];
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type()) && !EXPECTED.test(message.text())) found.push(`${message.type()}: ${message.text()}`);
+    if (!["error", "warning"].includes(message.type()) || EXPECTED.test(message.text())) return;
+    const { url } = message.location(); // the browser's own line about a refused request does not name it
+    found.push(`${message.type()}: ${message.text()}${url === "" ? "" : ` (${url})`}`);
   });
   page.on("pageerror", (error) => found.push(`thrown: ${error.message}`));
   const asked = new Set<Request>();

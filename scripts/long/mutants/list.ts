@@ -1,17 +1,15 @@
-/** One lie per fact that policies read: what stands in the source, what the lie makes of it, and the test files that must notice. */
-export type Mutant = Readonly<{ lie: string; file: string; from: string; to: string; tests: readonly string[] }>;
+/** One lie per fact that policies read. */
+import { DOUBTS } from "./doubts.ts";
+import { CORE, inGate, inLoop, type Mutant, ORGATE } from "./mutant.ts";
 
-const [CORE, ORGATE] = ["packages/core/src", "packages/orgate/src"];
 const RECORDS = [`${ORGATE}/runtime/records.test.ts`];
 const VALUES = [`${ORGATE}/runtime/value-facts.test.ts`];
 const GENERIC = [`${ORGATE}/runtime/generic-facts.test.ts`];
 const ORACLE = [`${ORGATE}/runtime/gate-oracle.test.ts`];
 const LISTS = [`${CORE}/gate/arguments/lists.test.ts`];
 
-const inLoop = (file: string) => `${CORE}/loop/${file}`;
-const inGate = (file: string) => `${CORE}/gate/${file}`;
-
 export const MUTANTS: readonly Mutant[] = [
+  ...DOUBTS,
   // ── records, subject, time ──
   {
     lie: "untrusted output makes records",
@@ -23,7 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     lie: "an item that is not as declared leaves the record before",
     file: inLoop("calls/evolve-records.ts"),
-    from: "if (key !== null) s.things.delete(nameKey(e.type, key));",
+    from: "if (key !== null) put(key, { at, hasEnded: true });",
     to: "void key;",
     tests: RECORDS,
   },
@@ -35,10 +33,17 @@ export const MUTANTS: readonly Mutant[] = [
     tests: RECORDS,
   },
   {
+    lie: "what the session's source no longer says, the project's older record still does",
+    file: inLoop("calls/evolve-records.ts"),
+    from: "put(key, { at, hasEnded: true });",
+    to: "s.things.delete(nameKey(e.type, key));",
+    tests: GENERIC,
+  },
+  {
     lie: "records do not age",
     file: inLoop("calls/record-facts.ts"),
-    from: "found === null || hasAged(found, now)",
-    to: "found === null",
+    from: " || hasAged(found, now)",
+    to: "",
     tests: RECORDS,
   },
   {
@@ -195,7 +200,56 @@ export const MUTANTS: readonly Mutant[] = [
     to: "",
     tests: RECORDS,
   },
+  {
+    lie: "whom a tool identifies by what is no key is the one before",
+    file: inLoop("calls/evolve-records.ts"),
+    from: ' || why !== "missing"',
+    to: "",
+    tests: RECORDS,
+  },
+  {
+    lie: "the subject has no attributes",
+    file: inLoop("calls/evolve-records.ts"),
+    from: "attributes: first.fields",
+    to: "attributes: {}",
+    tests: RECORDS,
+  },
+  {
+    lie: "of several values of an argument the first has the record",
+    file: inLoop("calls/record-facts.ts"),
+    from: "values.length === 1 ? find(",
+    to: "values.length > 0 ? find(",
+    tests: RECORDS,
+  },
+  {
+    lie: "the hour is the minute",
+    file: `${CORE}/vocab/rules/decision-time.ts`,
+    from: 'hour: Number(parts["hour"])',
+    to: 'hour: Number(parts["minute"])',
+    tests: [`${CORE}/vocab/rules/decision-time.test.ts`],
+  },
+  {
+    lie: "Sunday is no day of the week",
+    file: `${CORE}/vocab/rules/decision-time.ts`,
+    from: "weekday: weekday === 0 ? 7 : weekday",
+    to: "weekday",
+    tests: [`${CORE}/vocab/rules/decision-time.test.ts`],
+  },
   // ── numbers, lists, what was said ──
+  {
+    lie: "what was said was said this second",
+    file: inLoop("calls/said-words.ts"),
+    from: "Math.max(0, Math.floor((now - found.at) / 1_000))",
+    to: "0 * Number(now)",
+    tests: VALUES,
+  },
+  {
+    lie: "of several numbers the first is the value",
+    file: inLoop("calls/number-facts.ts"),
+    from: "isAll && amounts.length === 1 ?",
+    to: "isAll && amounts.length > 0 ?",
+    tests: VALUES,
+  },
   {
     lie: "every number is in the request",
     file: inLoop("calls/number-facts.ts"),
@@ -236,6 +290,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: inGate("arguments/amounts.ts"),
     from: "if (one.negative) return 0;",
     to: "if (one.negative) return toAmount(one) ?? 0;",
+    tests: [`${CORE}/gate/arguments/said-numbers.test.ts`],
+  },
+  {
+    lie: "a number before a scale that nobody knows is what its digits say",
+    file: inGate("arguments/said-numbers.ts"),
+    from: "value === null || isOdd ? null",
+    to: "value === null ? null",
     tests: [`${CORE}/gate/arguments/said-numbers.test.ts`],
   },
   {
@@ -378,6 +439,27 @@ export const MUTANTS: readonly Mutant[] = [
     file: inGate("policies/project-targets.ts"),
     from: "only === undefined || more.length > 0 ? null : only",
     to: "more.length > 99 ? null : (only ?? null)",
+    tests: GENERIC,
+  },
+  {
+    lie: "what the customer chose is theirs because it reads the same",
+    file: inLoop("calls/record-facts.ts"),
+    from: "fields[name].of === of",
+    to: "of !== null",
+    tests: GENERIC,
+  },
+  {
+    lie: "whatever reads as the subject's id is the subject",
+    file: inLoop("calls/record-facts.ts"),
+    from: "isPerson && plainValue(value) === subject.id",
+    to: "plainValue(value) === subject.id",
+    tests: GENERIC,
+  },
+  {
+    lie: "what the subject's fields refer to, and other subjects, are nobody's",
+    file: inGate("policies/world/world-types.ts"),
+    from: "ofSubject.some((rule) => rule.type === type || Object.values(rule.fields).some(({ of }) => of === type))",
+    to: "ofSubject.length < 0",
     tests: GENERIC,
   },
   {

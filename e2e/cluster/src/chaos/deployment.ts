@@ -32,6 +32,13 @@ export async function startEmbedded(project: ChaosProject, folder: string, count
   };
 }
 
+/** Starts what has ended by itself; how many there were. One that cannot start now (its database is away) is tried again the next time. */
+export async function revive(processes: readonly ServerProcess[]): Promise<number> {
+  const dead = processes.filter((server) => !server.isRunning());
+  for (const server of dead) await server.start().catch(() => {});
+  return dead.length;
+}
+
 export const DATABASE = "ORGATE_DATABASE";
 const LEASE_SECONDS = 3;
 export const CLUSTER_SETTINGS = `[cluster]
@@ -57,25 +64,47 @@ export async function startRestateNodes(): Promise<RestateLines> {
 
 export type ClusterServers = Readonly<{ postgres: Postgres; restate: RestateLines | null }>;
 
-/** Coordinators that only serve, and workers that drive, each with a line of its own to PostgreSQL that can be cut. */
-export async function startCluster(project: ChaosProject, folder: string, { postgres, restate }: ClusterServers): Promise<Deployment> {
-  const lines: TcpProxy[] = [];
-  const ownLine = async (): Promise<Readonly<Record<string, string>>> => {
-    const line = await startProxy(() => postgres.port);
-    lines.push(line);
-    return { [DATABASE]: postgres.url().replace(`:${postgres.port}/`, `:${line.port}/`) };
-  };
+/** `envOf`: the environment of one more process, beyond the project's. */
+export type Size = Readonly<{ coordinators: number; workers: number; envOf?: () => Promise<Readonly<Record<string, string>>> }>;
+export type ClusterProcesses = Readonly<{
+  urls: readonly string[];
+  serving: readonly ServerProcess[];
+  workers: readonly ServerProcess[];
+}>;
+
+/** Coordinators that only serve, and workers that drive. */
+export async function startProcesses(project: ChaosProject, folder: string, size: Size): Promise<ClusterProcesses> {
+  const { coordinators: serve, workers: drive, envOf = async () => ({}) } = size;
   const coordinators = await Promise.all(
-    Array.from({ length: COORDINATORS }, async (_, i) =>
-      startServer(project, { folder, name: `coordinator${i + 1}`, more: ["--cluster"], env: await ownLine() }),
+    Array.from({ length: serve }, async (_, i) =>
+      startServer(project, { folder, name: `coordinator${i + 1}`, more: ["--cluster"], env: await envOf() }),
     ),
   );
   const workers = await Promise.all(
-    Array.from({ length: WORKERS }, async (_, i) => startWorker(project, { folder, name: `worker${i + 1}`, env: await ownLine() })),
+    Array.from({ length: drive }, async (_, i) => startWorker(project, { folder, name: `worker${i + 1}`, env: await envOf() })),
   );
-  const serving = coordinators.map(({ server }) => server);
+  return { urls: coordinators.map(({ url }) => url), serving: coordinators.map(({ server }) => server), workers };
+}
+
+/** A proxy to a database, and its address through it. `port` is asked for each connection: after a fail-over it is another server's. */
+export async function openLine(url: string, port: () => number): Promise<Readonly<{ line: TcpProxy; url: string }>> {
+  const line = await startProxy(port);
+  const through = new URL(url);
+  through.port = String(line.port);
+  return { line, url: through.href };
+}
+
+/** The processes of a cluster, each with a line of its own to PostgreSQL that can be cut. */
+export async function startCluster(project: ChaosProject, folder: string, { postgres, restate }: ClusterServers): Promise<Deployment> {
+  const lines: TcpProxy[] = [];
+  const envOf = async (): Promise<Readonly<Record<string, string>>> => {
+    const { line, url } = await openLine(postgres.url(), () => postgres.port);
+    lines.push(line);
+    return { [DATABASE]: url };
+  };
+  const { urls, serving, workers } = await startProcesses(project, folder, { coordinators: COORDINATORS, workers: WORKERS, envOf });
   return {
-    urls: coordinators.map(({ url }) => url),
+    urls,
     processes: [...serving, ...workers, ...(restate?.nodes ?? [])],
     faults: [
       [killOne("a worker", workers, 4), crashLoop("a worker", workers, 1_500, 4), killAll("worker", workers, 1)],

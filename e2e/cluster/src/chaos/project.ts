@@ -1,5 +1,5 @@
 /** The project that a chaos run works on, made with the command line alone, so that it is the same whatever the store is. */
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -7,6 +7,9 @@ const ORGATE = join(import.meta.dirname, "..", "..", "..", "..", "packages", "or
 const AGENTS = join(import.meta.dirname, "agents.ts");
 const BREAKS = join(import.meta.dirname, "broken-build.ts");
 export const PERSON = "ana";
+
+/** A command that never ends is ended. */
+const MOST_MS = 120_000;
 
 const POLICIES = `@id("think")
 permit(principal is Agent, action in [Action::"model", Action::"respond", Action::"delegate"], resource);
@@ -33,13 +36,18 @@ at_once = 60
 owner = "${PERSON}"
 `;
 
+/** `code` is null where a signal ended it. */
+export type Ran = Readonly<{ code: number | null; stdout: string; stderr: string }>;
+
 export type ChaosProject = Readonly<{
   root: string;
   env: Readonly<Record<string, string>>;
   /** Arguments of Node that run the command line, on this build. */
   argv(args: readonly string[]): readonly string[];
-  /** Runs a command to its end and returns what it prints; throws if it fails. */
-  orgate(args: readonly string[]): string;
+  /** Runs a command to its end. This process goes on meanwhile: the outside, proxies and clients of a run live in it. `env`: beyond the project's. */
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ran>;
+  /** The same, and returns what it prints; rejects if it fails. */
+  orgate(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
 }>;
 
 /** `settings`: more of `orgate.toml`. `broken`: the name of a deliberately broken build, or null. */
@@ -77,11 +85,19 @@ export function makeProject({ folder, outside, settings, broken, env: more }: Ch
     "--project",
     root,
   ];
-  const orgate = (args: readonly string[]): string => {
-    const ran = spawnSync(process.execPath, [...argv(args)], { env: { ...process.env, ...env }, encoding: "utf8", maxBuffer: 2 ** 30 });
-    if (ran.status !== 0)
-      throw new Error(`orgate ${args.join(" ")} ended (${ran.status ?? ran.signal}): ${ran.stderr} ${ran.stdout.slice(-2_000)}`);
-    return ran.stdout;
+  const run: ChaosProject["run"] = (args, own = {}) =>
+    new Promise((resolve) => {
+      const options = { env: { ...process.env, ...env, ...own }, maxBuffer: 2 ** 30, timeout: MOST_MS };
+      const child = execFile(process.execPath, [...argv(args)], options, (_error, stdout, stderr) =>
+        resolve({ code: child.exitCode, stdout, stderr }),
+      );
+    });
+  return {
+    ...{ root, env, argv, run },
+    async orgate(args, own) {
+      const { code, stdout, stderr } = await run(args, own);
+      if (code !== 0) throw new Error(`orgate ${args.join(" ")} ended (${code}): ${stderr} ${stdout.slice(-2_000)}`);
+      return stdout;
+    },
   };
-  return { root, env, argv, orgate };
 }

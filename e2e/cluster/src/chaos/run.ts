@@ -8,9 +8,8 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { seeded } from "@orgate/e2e/seeded";
-import type { ServerProcess } from "../servers/process.ts";
 import { openClients } from "./clients.ts";
-import { CLUSTER_SETTINGS, DATABASE, type Deployment, startCluster, startEmbedded, startRestateNodes } from "./deployment.ts";
+import { CLUSTER_SETTINGS, DATABASE, type Deployment, revive, startCluster, startEmbedded, startRestateNodes } from "./deployment.ts";
 import { type Fault, pickFault } from "./faults.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { SCHEDULE } from "./project.ts";
@@ -47,7 +46,7 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
   options.say(`nothing runs any more after ${since()}`);
   await clients.end();
   for (const server of deployment.processes) await server.stop();
-  const evidence = gatherEvidence(folder, project, outside);
+  const evidence = await gatherEvidence(folder, project, outside);
   await outside.end();
   const { violations, counts } = judge({ ...evidence, acknowledged: clients.acknowledged });
   if (violations.length + left.length > 0) for (const line of lastErrors(deployment)) options.say(line);
@@ -65,13 +64,6 @@ async function deploy({ seed, broken, cluster, restate }: ChaosOptions): Promise
   const settings = `${CLUSTER_SETTINGS}${lines?.settings ?? ""}`;
   const world = await openWorld({ seed, broken, settings, env: { [DATABASE]: postgres.url() } });
   return { world, deployment: await startCluster(world.project, world.folder, { postgres, restate: lines }) };
-}
-
-/** Starts what has ended by itself; how many there were. One that cannot start now (its database is away) is tried again the next time. */
-async function revive(processes: readonly ServerProcess[]): Promise<number> {
-  const dead = processes.filter((server) => !server.isRunning());
-  for (const server of dead) await server.start().catch(() => {});
-  return dead.length;
 }
 
 /** Why processes ended or could not go on, as they said it. */

@@ -24,16 +24,21 @@ export async function openWorld({ seed, broken = null, settings = "", env = {} }
   const folder = ownFolder("chaos");
   const outside = await openOutside(seed, join(folder, "outside.jsonl"));
   const project = makeProject({ folder, outside: outside.url, settings, broken, env });
-  project.orgate(["keys", "create", PERSON]);
-  const { token } = JSON.parse(project.orgate(["keys", "create", PERSON, "--api", "--json"]));
+  await project.orgate(["keys", "create", PERSON]);
+  const { token } = JSON.parse(await project.orgate(["keys", "create", PERSON, "--api", "--json"]));
   return { folder, outside, project, token };
 }
 
 /** Of a project that nobody works on any more. Its side tables are verified where they are; an export does not have them. */
-export function gatherEvidence(folder: string, project: ChaosProject, outside: Outside): Omit<Evidence, "acknowledged"> {
+export async function gatherEvidence(
+  folder: string,
+  project: ChaosProject,
+  outside: Outside,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Omit<Evidence, "acknowledged">> {
   const file = join(folder, "journal.jsonl");
-  project.orgate(["journal", "export", "--out", file]);
-  project.orgate(["journal", "verify"]);
+  await project.orgate(["journal", "export", "--out", file], env);
+  await project.orgate(["journal", "verify"], env);
   const root = ed25519.read(readFileSync(join(project.root, ".orgate", "keys", "root.key"), "utf8"))?.publicKey ?? "";
   return { journal: readFileSync(file, "utf8"), root, effects: outside.effects(), requests: outside.requests() };
 }

@@ -37,7 +37,7 @@ test("a copy that was taken under load verifies against the head of its moment, 
   for (let job = 1; job <= JOBS; job += 1) await clients.openJob(String(job));
   while (clients.acknowledged.entries.size < 150) await sleep(20);
   const told = { entries: new Map(clients.acknowledged.entries), jobs: new Map(clients.acknowledged.jobs), answers: new Set<string>() };
-  const head = project.orgate(["journal", "head"]).trim();
+  const head = (await project.orgate(["journal", "head"])).trim();
   backUp(directory, copy);
   while (clients.acknowledged.entries.size < told.entries.size + 50) await sleep(20); // work that the copy does not have
   await clients.end();
@@ -45,7 +45,7 @@ test("a copy that was taken under load verifies against the head of its moment, 
 
   rmSync(directory, { recursive: true });
   cpSync(copy, directory, { recursive: true });
-  expect(project.orgate(["journal", "verify", "--head", head])).not.toBe("");
+  expect(await project.orgate(["journal", "verify", "--head", head])).not.toBe("");
   const second = await startEmbedded(project, folder, 2);
   const later = openClients(second.urls, token);
   await later.pauseSchedule(SCHEDULE);
@@ -53,7 +53,7 @@ test("a copy that was taken under load verifies against the head of its moment, 
   await later.end();
   for (const server of second.processes) await server.stop();
 
-  const { violations } = judge({ ...gatherEvidence(folder, project, outside), acknowledged: told });
+  const { violations } = judge({ ...(await gatherEvidence(folder, project, outside)), acknowledged: told });
   await outside.end();
   // What happened between the copy and the loss is unknown to the copy: these rules speak of it, all others hold.
   expect(violations.filter((violation) => !/^(L-5|L-7|M-4) /.test(violation))).toEqual([]);

@@ -8,8 +8,8 @@ import { freePort, ownFolder, type ServerProcess, serverProcess } from "./proces
 
 export type PgBouncer = ServerProcess & Readonly<{ port: number; url(database?: string): string }>;
 
-/** `connections`: how many to PostgreSQL, for all clients together. */
-export async function startPgBouncer(postgres: Postgres, connections = 4): Promise<PgBouncer> {
+/** `connections`: how many to PostgreSQL, for all clients together. `more`: further lines of `pgbouncer.ini`. */
+export async function startPgBouncer(postgres: Postgres, connections = 4, more: readonly string[] = []): Promise<PgBouncer> {
   const why = installDebianPrograms((line) => console.error(line));
   const program = pgbouncerProgram();
   if (program === null) throw new Error(`PgBouncer is not installed: ${why}`);
@@ -28,6 +28,7 @@ export async function startPgBouncer(postgres: Postgres, connections = 4): Promi
     `default_pool_size = ${connections}`,
     "max_client_conn = 500",
     "unix_socket_dir =",
+    ...more,
   ];
   writeFileSync(join(folder, "pgbouncer.ini"), `${settings.join("\n")}\n`, { mode: 0o644 });
   const url = (database = POSTGRES_USER): string => `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@127.0.0.1:${port}/${database}`;

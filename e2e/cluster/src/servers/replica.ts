@@ -1,7 +1,8 @@
 /** A streaming replica of a PostgreSQL of Debian's, made with `pg_basebackup`, and its promotion. */
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { debianPrograms, installDebianPrograms } from "./debian.ts";
 import { type Postgres, type PostgresOptions, startPostgres } from "./postgres.ts";
 import { ordinaryUser, ownFolder } from "./process.ts";
@@ -16,18 +17,17 @@ export function startDebianPostgres(options: Omit<PostgresOptions, "programs"> =
   return startPostgres({ ...options, programs });
 }
 
-/** A copy of the whole server while it runs: `-X stream` brings the WAL that it needs to be consistent. */
-export function copyServer(primary: Postgres, more: readonly string[] = []): string {
+/** A copy of the whole server while it runs and is written: `-X stream` brings the WAL that it needs to be consistent. */
+export async function copyServer(primary: Postgres, more: readonly string[] = []): Promise<string> {
   const data = join(ownFolder("copy"), "data");
   const args = ["-d", primary.url("postgres"), "-D", data, "-X", "stream", "-c", "fast", ...more];
-  const { status, stderr } = spawnSync(join(primary.programs, "pg_basebackup"), args, { encoding: "utf8", cwd: "/", ...ordinaryUser });
-  if (status !== 0) throw new Error(`pg_basebackup failed: ${stderr}`);
+  await promisify(execFile)(join(primary.programs, "pg_basebackup"), args, { cwd: "/", ...ordinaryUser });
   return data;
 }
 
 /** `name` is what `synchronous_standby_names` of the primary calls it. */
 export async function startReplica(primary: Postgres, name: string): Promise<Replica> {
-  const data = copyServer(primary, ["-R", "-C", "-S", name]);
+  const data = await copyServer(primary, ["-R", "-C", "-S", name]);
   const source = `${primary.url("postgres")}?application_name=${name}`;
   const settings = { primary_conninfo: source, primary_slot_name: name, hot_standby: "on" };
   const replica = await startPostgres({ programs: primary.programs, data, settings });

@@ -176,6 +176,7 @@ export function defineTool<const In extends Schema, const Out extends Schema | u
     breaker,
     server,
     ...readTargets(given, input.json, refuse),
+    ...(given.output === undefined ? {} : { describeOutput: () => describeSchema(given.output) }),
     check: (args: Json) => check(args, input.schema, resource),
     resource,
     run: async (args: JsonObject, context: ToolContext) => fitting(await run(typed(args), context), output, context),
@@ -220,6 +221,16 @@ function inputOf(given: Schema, refuse: Refuse): { readonly schema: StandardSche
   const json = isStandardSchema(given) ? toJsonSchema(given, "input", refuse) : copyFrozen(given);
   if (json.type !== "object") throw refuse('`input` must describe an object (`"type": "object"`): models send arguments by name');
   return { schema, json };
+}
+
+/** Not before somebody asks: a schema takes milliseconds to describe itself. */
+function describeSchema(given: Schema | undefined): JsonObject | null {
+  if (given === undefined) return null;
+  try {
+    return isStandardSchema(given) ? toJsonSchema(given, "output", (detail) => invalid("output", detail)) : copyFrozen(given);
+  } catch {
+    return null; // it checks values, and cannot say which
+  }
 }
 
 function labelsOf(given: readonly string[] | undefined, refuse: Refuse): readonly Label[] {

@@ -171,6 +171,7 @@ describe("what a grant covers", () => {
     now: millis(100),
     targets: {},
     labels: [],
+    subject: null,
   };
 
   test("Q-9 it covers the questions it was given for, in its scope and its time", () => {
@@ -178,6 +179,8 @@ describe("what a grant covers", () => {
     expect(grantCovers({ ...grant, scope: "resource" }, { ...sought, resource: { type: "Account", id: "a" } })).toBe(true);
     expect(grantCovers({ ...grant, scope: "digest" }, { ...sought, digest: d1 })).toBe(true);
     expect(grantCovers({ ...grant, session: sought.session, turn: 2, until: millis(101) }, sought)).toBe(true);
+    expect(grantCovers({ ...grant, subject: "C-1" }, { ...sought, subject: "C-1" })).toBe(true);
+    expect(grantCovers({ ...grant, subject: null }, sought)).toBe(true);
   });
 
   test.each<[string, Partial<Grant>, Partial<GrantQuery>]>([
@@ -195,6 +198,9 @@ describe("what a grant covers", () => {
     ["the time it ends at", { until: millis(100) }, {}],
     ["a time after its end", { until: millis(99) }, {}],
     ["a label that has joined", {}, { labels: [label("untrusted")] }],
+    ["somebody whom the session serves, given while it served nobody", {}, { subject: "C-1" }],
+    ["somebody else than the session served", { subject: "C-1" }, { subject: "C-2" }],
+    ["a session that serves nobody, given while it served somebody", { subject: "C-1" }, {}],
     ["another label than those that it survives", { survives: [label("pii")] }, { labels: [label("pii"), label("untrusted")] }],
   ])("Q-9 it does not cover %s", (_, g, q) => {
     expect(grantCovers({ ...grant, ...g }, { ...sought, ...q })).toBe(false);
@@ -231,12 +237,13 @@ describe("what a grant covers", () => {
     expect(findSurvivingLabels([ask("a", { grantSurvives: ["untrusted"] }), ask("b")])).toEqual([]);
   });
 
-  test("Q-9 Q-10 a grant from before its targets and labels were kept is for the very same call, in a session without labels", () => {
+  test("Q-9 Q-10 a grant from before its targets, labels and subject were kept is for the very same call, in a session without labels that serves nobody", () => {
     const { targets: _t, labels: _l, survives: _s, ...old } = grant;
     const before: Grant = { ...old, scope: "resource", resource: { type: "Account", id: "b" } };
     expect(grantCovers(before, sought)).toBe(false);
     expect(grantCovers(before, { ...sought, digest: d1 })).toBe(true);
     expect(grantCovers(before, { ...sought, digest: d1, labels: [label("untrusted")] })).toBe(false);
+    expect(grantCovers(before, { ...sought, digest: d1, subject: "C-1" })).toBe(false);
   });
 
   test("Q-11 what it covers is said in words, hidden characters escaped", () => {
@@ -246,6 +253,7 @@ describe("what a grant covers", () => {
       targets: { to: ["ana@x.org"], bcc: [] },
       labels: [],
       survives: [],
+      subject: null,
     };
     expect(coverageText(mail, { scope: "resource", until: "session" })).toBe(
       "every later call of send_mail with to = ana@x.org and no bcc, whatever its other arguments, in this session, while no new label joins the session",
@@ -256,6 +264,13 @@ describe("what a grant covers", () => {
     expect(coverageText({ ...mail, labels: ["untrusted"], survives: ["pii"] }, { scope: "tool", until: millis(0) })).toBe(
       "every later call of send_mail, whatever its arguments, in any session, until 1970-01-01T00:00:00.000Z, while no new label other than pii joins the session (it has untrusted)",
     );
+    const served = (until: "turn" | "session" | number): string =>
+      coverageText({ ...mail, subject: "C-1\u202e" }, { scope: "tool", until: typeof until === "number" ? millis(until) : until });
+    expect([served("turn"), served("session"), served(0)]).toEqual([
+      "every later call of send_mail, whatever its arguments, in this turn while the session serves C-1\\u{202e}, while no new label joins the session",
+      "every later call of send_mail, whatever its arguments, in this session while it serves C-1\\u{202e}, while no new label joins the session",
+      "every later call of send_mail, whatever its arguments, in any session that serves C-1\\u{202e}, until 1970-01-01T00:00:00.000Z, while no new label joins the session",
+    ]);
     expect(
       coverageText({ ...mail, resource: { type: "Account", id: "zoe\u202e" }, targets: {} }, { scope: "resource", until: "session" }),
     ).toContain("on Account zoe\\u{202e}, whatever its other arguments");

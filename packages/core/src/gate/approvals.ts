@@ -94,15 +94,21 @@ export type GrantQuery = Readonly<{
   now: Millis;
   targets: Targets | null;
   labels: readonly Label[];
+  /** Whom the session serves; null: nobody. */
+  subject: string | null;
 }>;
 
-export const grantCovers = (g: Grant, q: GrantQuery): boolean => grantCoversCall(g, q) && findNewLabels(g, q).length === 0;
+export const grantCovers = (g: Grant, q: GrantQuery): boolean =>
+  grantCoversCall(g, q) && findNewLabels(g, q).length === 0 && isForSubject(g, q);
+
+/** Q-9 what was granted for one customer is granted for no other; nor for nobody, and what was granted for nobody for none of them. */
+export const isForSubject = ({ subject = null }: Grant, q: Pick<GrantQuery, "subject">): boolean => subject === q.subject;
 
 /** Labels that have joined since it was given, and that it does not survive. */
 export const findNewLabels = ({ labels = [], survives = [] }: Grant, q: Pick<GrantQuery, "labels">): readonly Label[] =>
   q.labels.filter((label) => !labels.includes(label) && !survives.includes(label));
 
-/** All that a grant is held against, but for the labels. */
+/** All that a grant is held against, but for the labels and the subject of the session. */
 export const grantCoversCall = (g: Grant, q: GrantQuery): boolean =>
   g.agent === q.agent &&
   g.tool === q.tool &&

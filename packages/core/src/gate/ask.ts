@@ -1,6 +1,6 @@
 /** The request to the engine: an action and its facts in the words of the vocabulary. Everything is looked up only when a policy reads it. */
 import { type Action, type Facts, knowledgeAction, type Principal, principalName, type UserAct } from "../vocab/index.ts";
-import type { CedarEntity, CedarRecord, Uid } from "./policies/engine.ts";
+import type { CedarEntity, Uid } from "./policies/engine.ts";
 import type { Member } from "./policies/slice.ts";
 import { scopeEntity, toResource, USER_ACTIONS } from "./policies/user-acts.ts";
 import type { PolicyWorld } from "./policies/vocabulary.ts";
@@ -13,7 +13,10 @@ export type GateRequest = Readonly<{
   told: RequestFacts | null;
 }>;
 
-export type RequestFacts = Readonly<{ facts: Facts; call: Extract<Action, { kind: "call" }> | null }>;
+/** What a tool's definition says of the care that it needs: `context.tool`. */
+export type ToolCare = Readonly<{ riskTier: string; humanApproval: boolean; sandbox: string }>;
+/** `care`: of a tool that is only supposed. */
+export type RequestFacts = Readonly<{ facts: Facts; call: Extract<Action, { kind: "call" }> | null; care?: ToolCare }>;
 
 /** Who there is, and which tools the policies were checked against. */
 export type Directory = Readonly<{
@@ -22,7 +25,7 @@ export type Directory = Readonly<{
   acting(principal: Principal): Member;
   tool(name: string): Member | null;
   /** Risk tier, human approval and sandbox, as its definition says: the strictest for a tool that the policies were not checked against. */
-  care(name: string): CedarRecord;
+  care(name: string): ToolCare;
   /** The entity that a policy names, if it is one of ours. */
   named(uid: Uid): CedarEntity | null;
 }>;
@@ -112,7 +115,7 @@ export function hasEffects(tool: Member, effects: readonly string[]): boolean {
   return tool.parents.length === effects.length && tool.parents.every((p, i) => p.id === effects[i]);
 }
 
-const STRICTEST = { riskTier: "high", humanApproval: false, sandbox: "none" };
+export const STRICTEST: ToolCare = { riskTier: "high", humanApproval: false, sandbox: "none" };
 
 const actionUid = (id: string): Uid => ({ type: "Action", id });
 const bare = (id: string): Member => ({ uid: actionUid(id), parents: [] });

@@ -28,6 +28,8 @@ import {
   type Directory,
   type GateRequest,
   hasEffects,
+  STRICTEST,
+  type ToolCare,
   toGateRequest,
   toUnsandboxedRequest,
   toUserRequest,
@@ -71,9 +73,10 @@ export type Explanation = Readonly<{
 
 export type CedarGate = Gate &
   Readonly<{
-    explain(action: Action, facts: Facts): Explanation;
-    /** As if the tool had been there when the policies were checked, without arguments: for the tables beside policies. */
-    suppose(action: Action, facts: Facts): Decision;
+    /** `supposed`: what the tool's definition would say, of one that was not there when the policies were checked. */
+    explain(action: Action, facts: Facts, supposed?: Partial<ToolCare>): Explanation;
+    /** As if the tool had been there when the policies were checked, without arguments: for the tables beside policies. Care that is not given is the strictest. */
+    suppose(action: Action, facts: Facts, care?: Partial<ToolCare>): Decision;
     stats(): Readonly<{ hits: number; misses: number; slices: number }>;
   }>;
 
@@ -86,8 +89,8 @@ export function cedarGate(set: PolicySet, engine: Engine, hash: Hash, { cache = 
     decide: (action, facts) => made.decide(action, facts),
     decideFor: (user, act) => made.decideFor(user, act),
     groupsOf: (user) => made.known.user(user).parents.map((group) => group.id),
-    suppose: (action, facts) => made.suppose(action, facts),
-    explain: (action, facts) => made.explain(action, facts),
+    suppose: (action, facts, care) => made.suppose(action, facts, care),
+    explain: (action, facts, supposed) => made.explain(action, facts, supposed),
     stats: () => made.stats(),
   };
 }
@@ -157,21 +160,22 @@ class CedarDecisions {
     return decideAlsoAsApprover(act, (one) => this.#decideOne(this.#inForce, toUserRequest(user, one, this.known)));
   }
 
-  suppose(action: Action, facts: Facts): Decision {
-    return this.#decideWith(this.#supposed, action, facts);
+  suppose(action: Action, facts: Facts, care: Partial<ToolCare> = {}): Decision {
+    return this.#decideWith(this.#supposed, action, facts, care);
   }
 
   stats(): Readonly<{ hits: number; misses: number; slices: number }> {
     return { ...this.#count };
   }
 
-  explain(action: Action, facts: Facts): Explanation {
-    const decision = this.decide(action, facts);
+  explain(action: Action, facts: Facts, supposed?: Partial<ToolCare>): Explanation {
+    const decision = supposed === undefined ? this.decide(action, facts) : this.suppose(action, facts, supposed);
+    const slicer = supposed === undefined ? this.#inForce : this.#supposed;
     const requests = [
-      toGateRequest(action, facts, this.known),
+      this.#requestOf(action, facts, supposed),
       ...(runsUnsandboxed(action) ? [toUnsandboxedRequest(action.tool, facts, this.known)] : []),
     ];
-    const asked = requests.map((one) => ({ one, slice: this.#inForce.find(one.principal, one.action) }));
+    const asked = requests.map((one) => ({ one, slice: slicer.find(one.principal, one.action) }));
     const held = asked.flatMap(({ one, slice }) => (decision.slice === this.#unchecked ? [] : this.#matchAlone(one, slice)));
     const considered = [...new Set(asked.flatMap(({ slice }) => slice.policies))];
     return {
@@ -186,9 +190,15 @@ class CedarDecisions {
     };
   }
 
+  #requestOf(action: Action, facts: Facts, supposed: Partial<ToolCare> | undefined): GateRequest {
+    const asked = toGateRequest(action, facts, this.known);
+    if (supposed === undefined || asked.told === null) return asked;
+    return { ...asked, told: { ...asked.told, care: { ...STRICTEST, ...supposed } } };
+  }
+
   /** T-29 a tool without a sandbox is decided twice. */
-  #decideWith(slicer: Slicer, action: Action, facts: Facts): Decision {
-    const own = this.#decideOne(slicer, toGateRequest(action, facts, this.known));
+  #decideWith(slicer: Slicer, action: Action, facts: Facts, supposed?: Partial<ToolCare>): Decision {
+    const own = this.#decideOne(slicer, this.#requestOf(action, facts, supposed));
     if (!runsUnsandboxed(action)) return own;
     const unsandboxed = this.#decideOne(slicer, toUnsandboxedRequest(action.tool, facts, this.known));
     return combineDecisions(own, unsandboxed, digestJson([own.slice, unsandboxed.slice], this.#hash));

@@ -2,6 +2,7 @@ export { findSurvivingLabels, readGrant, refuseGrant, type WidestGrant } from ".
 export { toArgTypes } from "./arguments/arg-types.ts";
 export { type ListType, toListTypes } from "./arguments/lists.ts";
 export { isRequired, plainValue } from "./arguments/targets.ts";
+export type { ToolCare } from "./ask.ts";
 export { type CedarGate, cedarGate, type Explanation, type PolicySet } from "./cedar.ts";
 export { refusalFor } from "./fail-closed.ts";
 export { findCoveredAgents } from "./policies/about.ts";
@@ -16,6 +17,7 @@ export {
   refuseCase,
   runCase,
   toCaseAction,
+  toCaseCare,
   toCaseFacts,
 } from "./policies/cases.ts";
 export type {

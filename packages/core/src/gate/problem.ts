@@ -47,7 +47,34 @@ function findForm(detail: string): string | null {
     const test = `${["context", ...(base === undefined ? [] : [base])].join(".")} has ${attr}`;
     return `absent or fine is \`if ${test} then … else true\`, given and fine is \`${test} && …\`: docs/guide/policies.md#optional-arguments`;
   }
-  if (/\bdecimal\b/.test(detail) && /unexpected type|not compatible|failed to parse as a decimal/.test(detail))
+  const isOfTypes = /unexpected type|not compatible/.test(detail);
+  if (isOfTypes && /\{size: Long,/.test(detail))
+    return `a list is asked by its parts: any is \`….values.contains("x")\`, all is \`["x"].containsAll(….values)\`, and \`….size\`: docs/guide/facts-and-labels.md#lists`;
+  const [, fields] = isOfTypes ? (/\{((?:\w+\??: [\w:<>]+,)+)\}/.exec(detail) ?? []) : [];
+  if (fields !== undefined) {
+    const names = [...fields.matchAll(/(\w+)\??:/g)].map(([, name]) => `\`.${name}\``);
+    return `it is a record: compare one of its fields, ${names.join(", ")}: docs/guide/policies.md#what-a-policy-can-read`;
+  }
+  if (isOfTypes && /\bSet</.test(detail))
+    return `a set is asked with \`.contains("x")\`, or \`["x"].containsAll(…)\`: docs/guide/facts-and-labels.md#lists`;
+  if (/\bdecimal\b/.test(detail) && (isOfTypes || /failed to parse as a decimal/.test(detail)))
     return `a JSON number is a decimal, compared as in \`….lessThan(decimal("100.00"))\`; a whole number is compared by \`<\`: docs/guide/policies.md#numbers`;
-  return null;
+  if (isOfTypes && /\bBool\b/.test(detail))
+    return "a yes or no is a condition by itself: `context.targets.owned`, `!context.targets.owned`: docs/guide/policies.md";
+  return findPage(detail);
 }
+
+/** Of what is not there: who has it. The engine's own guess compares letters only. */
+function findPage(detail: string): string | null {
+  const [, root, rest, action] = /^attribute `(\w+)((?:\.[^`]+)?)` in context for Action::"([^"]+)" not found/.exec(detail) ?? [];
+  if (root === undefined || action === undefined) return null;
+  const page = PAGES[root];
+  if (rest === "")
+    return page === undefined || action.startsWith("tool:") ? null : `only calls of tools have \`${root}\`: docs/guide/${page}`;
+  return root === "lists" ? `no argument of that name is a list: docs/guide/${page}` : null;
+}
+const PAGES: Readonly<Record<string, string>> = {
+  ...{ records: "records.md#read-records", allRecords: "records.md#read-records", lists: "facts-and-labels.md#lists" },
+  ...{ facts: "facts-and-labels.md#targets", targets: "facts-and-labels.md#targets", values: "facts-and-labels.md#plain-values" },
+  ...{ amount: "facts-and-labels.md#numbers", outgoing: "facts-and-labels.md#text-that-leaves", args: "policies.md#optional-arguments" },
+};

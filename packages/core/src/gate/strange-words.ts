@@ -18,6 +18,18 @@ const CLOSED: Readonly<Record<string, readonly string[]>> = {
   "tool.sandbox": ["process", "none", "own"],
 };
 
+/** What the project's clocks can show. */
+const between =
+  (least: number, most: number) =>
+  (value: unknown): boolean =>
+    typeof value !== "number" || (value >= least && value <= most);
+const CLOCK: Readonly<Record<string, Readonly<{ shows(value: unknown): boolean; hint: string }>>> = {
+  "now.weekday": { shows: between(1, 7), hint: "1 is Monday, 7 is Sunday" },
+  "now.hour": { shows: between(0, 23), hint: "an hour is 0 to 23" },
+  "now.minute": { shows: between(0, 59), hint: "a minute is 0 to 59" },
+  "now.date": { shows: (value) => typeof value !== "string" || /^\d{4}-\d{2}-\d{2}$/.test(value), hint: "a day is written 2026-11-18" },
+};
+
 /** `existing` tells which agents and groups there are, by the type of an entity. */
 export function findUnknownNames(
   parsed: Parsed,
@@ -25,10 +37,17 @@ export function findUnknownNames(
   existing: (type: string) => Readonly<{ called: string; names: readonly string[] }> | undefined,
 ): readonly PolicyProblem[] {
   const found: PolicyProblem[] = [];
-  const tell = (word: string, detail: string, hint: string): void =>
-    void found.push(toProblem(parsed, findWord(parsed.piece.text, word), detail, hint));
+  const tell = (word: string, detail: string, hint: string, offset = findWord(parsed.piece.text, word)): void =>
+    void found.push(toProblem(parsed, offset, detail, hint));
 
+  const tellAt = (path: readonly string[], value: unknown, hint: string): void => {
+    const at = `context.${path.join(".")}`;
+    tell("", `\`${at}\` is never \`${String(value)}\``, hint, Math.max(0, parsed.piece.text.indexOf(at)));
+  };
   function compared(chain: Chain | null, others: unknown): void {
+    const clock = chain?.variable === "context" ? CLOCK[chain.path.join(".")] : undefined;
+    for (const value of clock === undefined ? [] : literalsIn(others))
+      if (clock !== undefined && !clock.shows(value)) tellAt(chain?.path ?? [], value, clock.hint);
     const words = chain === null || chain.variable !== "context" ? null : wordsAt(chain.path, parsed, cast);
     if (words === null) return;
     for (const word of textsIn(others)) {
@@ -68,12 +87,13 @@ const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "contains", "contain
 export const suggestMember = (id: string, names: readonly string[]): string =>
   names.length === 0 ? "there is none yet: name it under [groups] in orgate.toml" : suggestNearest(id, names);
 
-/** Texts that are written out, alone or in a set. */
-function textsIn(expr: unknown): readonly string[] {
+/** Values that are written out, alone or in a set. */
+function literalsIn(expr: unknown): readonly unknown[] {
   const { Value: value, Set: set } = (typeof expr === "object" && expr !== null ? expr : {}) as { Value?: unknown; Set?: unknown };
-  if (typeof value === "string") return [value];
-  return Array.isArray(set) ? set.flatMap(textsIn) : [];
+  if (value !== undefined) return [value];
+  return Array.isArray(set) ? set.flatMap(literalsIn) : [];
 }
+const textsIn = (expr: unknown): readonly string[] => literalsIn(expr).filter((one) => typeof one === "string");
 
 function wordsAt(path: readonly string[], { policy }: Parsed, cast: PolicyWorld): Words | null {
   const closed = CLOSED[path.join(".")];

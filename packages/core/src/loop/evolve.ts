@@ -78,6 +78,7 @@ export function emptyState(session: SessionId, opened: Opened, counters: Counter
     said: [],
     names: new Map(),
     things: new Map(),
+    doubted: new Map(),
     subject: opened.subject ?? null,
     recalled: new Map(),
     recalledTexts: [],

@@ -85,7 +85,9 @@ export function createJudge(p: Needs, { late, toolDigest, digestAction, now }: L
     const { action, refused, gated, modified, counted, usedAnswer } = toAction({ p, s, t, toolDigest, now: at }, id);
     const digest = digestAction(action);
     const answered = t === null ? null : (findAnswered(t, gated) ?? usedAnswer);
-    const covering = t !== null && answered?.digest === approvalDigest(t, action, digest, p.hash) ? answered : null;
+    const isSame =
+      t !== null && answered?.digest === approvalDigest(t, action, digest, p.hash) && answered.subject === (s.subject?.id ?? null);
+    const covering = isSame ? answered : null;
     const { verdict, slice, read, shadow } =
       refused === null
         ? late.decide(text, () =>
@@ -96,7 +98,7 @@ export function createJudge(p: Needs, { late, toolDigest, digestAction, now }: L
     const halted = withHalts(timely, action, s.agent.name, p.orders.now());
     const doubted = id.kind === "reconcile" ? halted : withUnknowns(halted, alikeTo(p, s, action, digest));
     const careful = withHumanApproval(withEscalation(doubted, t, text), p, id, action);
-    const given = withAnswer(careful, answered, () => (t === null ? digest : approvalDigest(t, action, digest, p.hash)), slice);
+    const given = withAnswer(careful, { answered, covering, slice });
     const granted = t === null ? given : withGrant(given, { p, s, t, action, digest, slice, now: at });
     return {
       kind: "gate.decided",
@@ -347,12 +349,15 @@ function withAsks(verdict: Verdict, questions: readonly Ask[]): Verdict {
   return { kind: "ask", because: [...verdict.because, ...questions.map((q) => q.policy)], asks: [first, ...more] };
 }
 
-function withAnswer(verdict: Verdict, answered: Answered | null, asked: () => Digest, slice: Digest): Verdict {
+type Answers = Readonly<{ answered: Answered | null; covering: Answered | null; slice: Digest }>;
+
+/** `covering`: the answer, if it was given to this very action while the session served whom it serves now. */
+function withAnswer(verdict: Verdict, { answered, covering, slice }: Answers): Verdict {
   if (answered === null || (verdict.kind !== "allow" && verdict.kind !== "ask")) return verdict;
   if (verdict.kind === "allow") return { ...verdict, approval: answered.approval };
   const covered =
-    answered.digest === asked() &&
-    answered.slice === slice &&
-    verdict.asks.every((a) => answered.asks.some((b) => b.policy === a.policy && b.question === a.question));
-  return covered ? { kind: "allow", because: verdict.because, approval: answered.approval } : verdict;
+    covering !== null &&
+    covering.slice === slice &&
+    verdict.asks.every((a) => covering.asks.some((b) => b.policy === a.policy && b.question === a.question));
+  return covered ? { kind: "allow", because: verdict.because, approval: covering.approval } : verdict;
 }

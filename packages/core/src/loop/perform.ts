@@ -10,6 +10,7 @@ import {
   printActionId,
   toCanonicalJson,
 } from "../vocab/index.ts";
+import { doubtEvents } from "./calls/make-records.ts";
 import { MAX_STARTS } from "./calls/next-calls.ts";
 import { newLabelEvents } from "./calls/start-call.ts";
 import type { SessionCommits } from "./commit.ts";
@@ -149,6 +150,8 @@ function requestApproval({ p, s, time, record }: EffectContext, t: Turn, id: Act
     expiresAt,
     again: why,
     ...(targets === null ? {} : { targets }),
+    labels: [...s.labels].sort(),
+    subject: s.subject?.id ?? null,
   });
   return true;
 }
@@ -171,6 +174,8 @@ function giveUp(c: EffectContext, call: Call, why: GiveUpReason): void {
   const tool = p.tools.find(runningTool(call));
   for (const event of tool === null ? [] : newLabelEvents(s, tool, id)) c.record(event); // its outcome may still come late
   if (outcome.kind !== "unknown") for (const event of settlement(s, id, runningTool(call), null)) c.record(event);
+  const action = call.run.kind === "lost" ? call.run.decided.action : null;
+  if (outcome.kind === "unknown") for (const event of doubtEvents(c, id, action, "any")) c.record(event);
   const evidence = { durationMs: 0, starts: call.starts, proof: null };
   c.record({ kind: "act.ended", call: id, outcome, evidence, endsTurn: false, recovering: outcome.kind === "failed" });
 }

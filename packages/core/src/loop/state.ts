@@ -62,6 +62,9 @@ export {
   UNDECIDED,
 } from "./calls/call.ts";
 
+/** A thing of which the session's own source last said nothing that is a record: what the project's record said before is over as well. */
+export type EndedThing = Readonly<{ at: Millis; hasEnded: true }>;
+
 export type State = {
   readonly session: SessionId;
   /** Token counters by name: the same name counts the same wherever the session is folded. */
@@ -105,8 +108,10 @@ export type State = {
   readonly said: SaidTurn[];
   /** Names behind ids, the newest given. */
   readonly names: Map<string, ToldName>;
-  /** What a trusted source last said of things, by type and key. */
-  readonly things: Map<string, StoredThing>;
+  /** What a trusted source last said of things, by type and key; or that it said something of them that is no record. */
+  readonly things: Map<string, StoredThing | EndedThing>;
+  /** By type: when a call may have changed any thing of it. Records of the project from before then are not believed here. */
+  readonly doubted: Map<string, Millis>;
   /** Whom it serves; null: nobody has said. */
   subject: Subject | null;
   /** Recalled items, by id: each text stands in the journal once. And all of it as it came, for what values were seen in. */

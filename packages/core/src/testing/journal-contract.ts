@@ -949,7 +949,11 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
     async (store) => {
       const [a, b] = [await store.open(), await store.open()];
       const [one, two] = [await a.journal.take(S1), await b.journal.take(S2)];
-      const told = (set: "session" | "project", status: string, skipped: readonly string[] = []): SessionEvent => ({
+      const told = (
+        set: "session" | "project",
+        status: string,
+        skipped: readonly string[] = [],
+      ): Extract<SessionEvent, { kind: "known.recorded" }> => ({
         kind: "known.recorded",
         call: callId("1.0"),
         type: "order",
@@ -979,7 +983,14 @@ export function journalContract(name: string, make: MakeStore, { test, expect }:
       await a.journal.append(append(one, 3, [told("project", "", ["O-1"])]));
       await b.catchUp();
       expect([statusOf(a), statusOf(b)]).toEqual([undefined, undefined]); // it said something that could not be read
-      await a.journal.append(append(one, 4, [told("project", "pending")]));
+      const doubted = (key: string | null): SessionEvent => ({ ...told("project", ""), skipped: [{ key, field: "key", why: "unknown" }] });
+      await a.journal.append(append(one, 4, [told("project", "pending"), doubted(null)]));
+      await b.catchUp();
+      expect([statusOf(a), statusOf(b)]).toEqual(["pending", "pending"]); // it may be any of them: its own session does not believe it
+      await b.journal.append(append(two, 2, [doubted("O-1")]));
+      await a.catchUp();
+      expect([statusOf(a), statusOf(b)]).toEqual([undefined, undefined]); // nobody knows what a call did to it
+      await a.journal.append(append(one, 6, [told("project", "pending")]));
       const by = { kind: "user", id: "ann" } as const;
       await b.journal.append(append(TRUSTED_VALUES, 0, [{ kind: "known.removed", set: "record:order", value: "O-1", by, why: "wrong" }]));
       await a.catchUp(); // until then the store refuses what would begin on the older record

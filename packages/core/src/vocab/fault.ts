@@ -106,7 +106,9 @@ const TEXTS: Readonly<{ [K in Fault["kind"]]: (f: FaultOf<K>) => FaultText }> = 
   "entry-bad": (f) =>
     line(
       `entry ${f.seq} of stream \`${f.stream}\` is bad: ${f.detail}`,
-      "run `orgate journal verify`; restore the journal from a copy whose head you trust",
+      f.detail.endsWith("written by a newer version?")
+        ? "nothing is wrong with the journal: use the newer version here too"
+        : "run `orgate journal verify`; restore the journal from a copy whose head you trust",
     ),
   "seal-bad": (f) =>
     line(

@@ -121,6 +121,8 @@ export type Tool = ToolSpec &
     markup: "clean" | "keep";
     /** It changes a file, and its evidence shows what was there and what is: surfaces show a diff. */
     edits: boolean;
+    /** What its output looks like, as a JSON Schema, for people who declare what stands in it; null where it cannot say. Nothing is decided by it. */
+    describeOutput?: () => JsonObject | null;
     check(args: Json): CheckedArgs;
     resource(args: JsonObject): Resource;
     run(args: JsonObject, context: ToolContext): Promise<Json>;

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { errorMessage, FaultError } from "@orgate/core/vocab";
+import { assertNotAway } from "../store/sqlite/disk/moved.ts";
 
 const FORMAT = 1;
 /** SQLite waits this long for another process that writes. */
@@ -35,10 +36,12 @@ CREATE TABLE embedded (n INTEGER PRIMARY KEY) STRICT;
 INSERT INTO format VALUES (${FORMAT});
 `;
 
-export const knowledgeFile = (directory: string): string => join(directory, "knowledge.db");
+export const KNOWLEDGE_FILE = "knowledge.db";
+export const knowledgeFile = (directory: string): string => join(directory, KNOWLEDGE_FILE);
 export const hasKnowledge = (directory: string): boolean => existsSync(knowledgeFile(directory));
 
-export function openKnowledgeDatabase(directory: string): DatabaseSync {
+/** `isMoving`: also where a move has closed it (`postgres/moving.ts`). */
+export function openKnowledgeDatabase(directory: string, { isMoving = false }: Readonly<{ isMoving?: boolean }> = {}): DatabaseSync {
   const file = knowledgeFile(directory);
   let db: DatabaseSync | null = null;
   try {
@@ -48,6 +51,7 @@ export function openKnowledgeDatabase(directory: string): DatabaseSync {
     const opened = db;
     if (isNew) chmodSync(file, 0o600);
     patiently(() => opened.exec("PRAGMA journal_mode = WAL"));
+    if (!isMoving) assertNotAway(db, file);
     db.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY");
     db.exec("BEGIN IMMEDIATE");
     if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'format'").get() === undefined) db.exec(SCHEMA);
@@ -57,6 +61,7 @@ export function openKnowledgeDatabase(directory: string): DatabaseSync {
     return db;
   } catch (error) {
     db?.close();
+    if (error instanceof FaultError) throw error;
     const detail = `cannot be read as a store of knowledge: ${errorMessage(error)}`;
     throw new FaultError(
       { kind: "file-bad", file, line: null, column: null, detail, hint: "put it aside, and `orgate knowledge import` what was exported" },

@@ -19,6 +19,8 @@ export type Vectors = Readonly<{
   remove(n: number): void;
   drop(): void;
   count(): number;
+  /** Of the rows after that one: some, by number; a vector that points nowhere is zero. Or why they cannot be read. */
+  list(after: number, most: number): readonly Readonly<{ n: number; realm: number; values: Float32Array }>[] | string;
 }>;
 
 const MOST_DIMENSIONS = 8_192;
@@ -95,7 +97,22 @@ export function openVectors(db: DatabaseSync): Vectors {
       db.exec("DROP TABLE item_vectors; DELETE FROM embedding; DELETE FROM embedded");
     },
     count: () => Number(db.prepare("SELECT count(*) AS n FROM embedded").get()?.n ?? 0),
+    list(after, most) {
+      const known = about();
+      const why = known === null ? null : load();
+      return known === null ? [] : (why ?? listVectors(db, known.dimension, { after, most }));
+    },
   };
+}
+
+function listVectors(db: DatabaseSync, dimension: number, { after, most }: Readonly<{ after: number; most: number }>) {
+  const rows = db.prepare("SELECT e.n, i.realm FROM embedded e JOIN items i ON i.n = e.n WHERE e.n > ? ORDER BY e.n LIMIT ?");
+  const find = db.prepare("SELECT embedding FROM item_vectors WHERE rowid = ?");
+  return rows.all(after, most).map(({ n, realm }) => {
+    const found = find.get(BigInt(Number(n)))?.embedding;
+    const values = found instanceof Uint8Array ? new Float32Array(new Uint8Array(found).buffer) : new Float32Array(dimension);
+    return { n: Number(n), realm: Number(realm), values };
+  });
 }
 
 /** Loads the extension at the first call. Null if it can be used, otherwise the reason why not. */

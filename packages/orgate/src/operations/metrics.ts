@@ -7,14 +7,15 @@
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { type Entry, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Entry, isFault, isSessionStream, type SessionId, type StreamId } from "@orgate/core";
 import type { Position } from "@orgate/core/journal";
-import { errorMessage, eventsIn, type JournalEvent } from "@orgate/core/vocab";
+import { eventsIn, type JournalEvent } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
 import type { WriterProcess } from "../store/store.ts";
 import { type Act, act } from "./access.ts";
-import type { Log } from "./logs.ts";
+import { errorText, type Log } from "./logs.ts";
 
 export type Metric = OperationOutput<"metrics">["metrics"][number];
 type Sample = Metric["samples"][number];
@@ -36,6 +37,8 @@ export type MetricsOptions = Readonly<{
 const BUCKETS_MS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const MOST_SERIES = 5_000;
 const MOST_SESSIONS = 20_000;
+/** A look at a database that is away takes half a minute itself. */
+const AGAIN_MS = 1_000;
 
 export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
   const counters = new Map<string, Counter>();
@@ -72,14 +75,26 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
   let followed: Position | null = null;
   /** Reads the journal at its own pace. */
   async function follow(): Promise<void> {
-    for await (const one of runtime.subscribe({ all: true }, { after: "now", signal: stop.signal, previews: false })) {
+    for await (const one of runtime.subscribe({ all: true }, { after: followed ?? "now", signal: stop.signal, previews: false })) {
       if (one.kind === "entry") await count(one.entry);
       if ("position" in one) followed = one.position;
     }
   }
-  void follow().catch((error: unknown) => {
-    if (!stop.signal.aborted) log("error", "metrics.stopped", { error: errorMessage(error) });
-  });
+  /** A database that was away comes back, also to a coordinator that outlived it: what was written meanwhile is counted then. */
+  async function keepFollowing(): Promise<void> {
+    for (;;) {
+      try {
+        return await follow();
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        const mayPass = isFault(error, "journal-unreadable");
+        log(mayPass ? "warn" : "error", mayPass ? "metrics.behind" : "metrics.stopped", { error: errorText(error) });
+        if (!mayPass) return;
+        await sleep(AGAIN_MS, undefined, { ref: false });
+      }
+    }
+  }
+  void keepFollowing();
 
   return {
     request({ route, method, status, ms }) {

@@ -42,6 +42,8 @@ export type OperationsOptions = Readonly<{
   atOnce?: number | undefined;
   /** How long an intent may take to become an entry before its sender learns that it waits. */
   waitMs?: number | undefined;
+  /** Restate was asked for a driver in vain. */
+  unanswered?: (() => void) | undefined;
   webhooks?: readonly Webhook[] | undefined;
   /** Gauges of the transport. */
   gauges?: (() => Readonly<Record<string, readonly [number, string]>>) | undefined;
@@ -68,6 +70,7 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     atOnce: options.atOnce ?? 256,
     waitMs: options.waitMs ?? 10_000,
     summon: summons?.summon ?? null,
+    unanswered: () => options.unanswered?.(),
     report: (drove) => {
       if (drove.kind === "failed") log("error", "session.not-driven", { session: drove.session, error: errorText(drove.error) });
     },

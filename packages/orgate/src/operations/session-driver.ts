@@ -6,7 +6,8 @@
  *     - an interrupted turn, and a session with an intent in its inbox, an expired approval request or a decision that is due;
  *     - a session that only waits is left alone, and nothing is written about it.
  * W-28 no more than `atOnce` sessions are driven at a time: the others wait their turn, and none is lost.
- * W-28 a coordinator of a cluster drives nothing: workers find what wants driving at every write of another process, and any of them may take it.
+ * W-28 a coordinator of a cluster drives nothing, and workers do: the store hands a session that wants driving to one of them (`driving/claiming.ts`,
+ *     decision 0063); where it cannot, workers look for themselves at every write of another process.
  * W-28 with Restate (decision 0062) messages say that a session wants driving, and workers look for themselves only every ten seconds, for what was lost:
  *     the first look asks Restate again, and only what is still unattended by the next is driven here without it.
  * W-29 when the server goes, no turn is begun any more, those in progress have a time to finish, and what is left then is parked: nothing new is begun in
@@ -22,6 +23,7 @@ import {
   isFault,
   type Millis,
   type RunResult,
+  type Seq,
   type SessionId,
 } from "@orgate/core";
 import { findAgentHalt, type StandingHalt } from "@orgate/core/vocab";
@@ -31,6 +33,8 @@ import { findSessionHalt } from "../runtime/people/halted.ts";
 import { sendIntent } from "../runtime/people/send-intent.ts";
 import { NODE } from "../runtime/ports/outside.ts";
 import type { Person } from "../store/keyring.ts";
+import { type Claiming, startClaiming } from "./driving/claiming.ts";
+import type { ProcessRole } from "../store/store.ts";
 import { DriveQueue } from "./driving/drive-queue.ts";
 import { IntentWaiters } from "./driving/intent-waiters.ts";
 import { LeftSessions } from "./driving/left-sessions.ts";
@@ -40,7 +44,7 @@ import { followToOutcome, type TurnOutcome } from "./driving/turn-outcome.ts";
 import { createUnattendedFinder, type FindUnattended } from "./driving/unattended.ts";
 
 /** `server`: drives what it is asked to, and what nobody drives; `coordinator`: drives nothing; `worker`: drives what others ask for, too, as soon as they do. */
-export type DriverRole = "server" | "coordinator" | "worker";
+export type DriverRole = ProcessRole;
 
 export type SessionDriverOptions = Readonly<{
   runtime: Runtime;
@@ -51,6 +55,8 @@ export type SessionDriverOptions = Readonly<{
   report(drove: DriveReport): void;
   /** Asks Restate for somebody who drives a session, in place of driving it here; null: there is none. */
   summon?: ((session: SessionId) => void) | null;
+  /** A session is driven here for which Restate was asked in vain. */
+  unanswered?: () => void;
 }>;
 /** `session` is null where the search for sessions that want driving failed. */
 export type DriveReport = Readonly<
@@ -85,8 +91,12 @@ export class SessionDriver {
   readonly #carrier: IntentCarrier;
   readonly #findUnattended: FindUnattended;
   readonly #stopWatching: () => void;
+  readonly #atOnce: number;
+  /** Null where workers look for themselves, and where Restate asks them. */
+  readonly #claiming: Claiming | null;
   readonly #role: DriverRole;
   readonly #summon: ((session: SessionId) => void) | null;
+  readonly #unanswered: () => void;
   /** When Restate was asked for sessions that nobody has taken since. */
   readonly #summoned = new Map<SessionId, Millis>();
   /** Handlers for Restate's messages. */
@@ -95,18 +105,26 @@ export class SessionDriver {
   /** What changed while a sweep was under way is looked at by the next. */
   #sweepNext: "none" | "arrived" | "interrupted" = "none";
   #isLeaving = false;
+  /** The journal takes nothing any more: whoever runs this process is told so, and not of every session. */
+  #isStopped = false;
 
-  constructor({ runtime, role, atOnce, waitMs, report, summon = null }: SessionDriverOptions) {
+  constructor({ runtime, role, atOnce, waitMs, report, summon = null, unanswered = () => {} }: SessionDriverOptions) {
     const { store } = runtime.place;
     const { journal, inbox } = store;
     this.#runtime = runtime;
+    void store.stopped.then(() => {
+      this.#isStopped = true;
+    });
     this.#role = role;
     this.#report = report;
     this.#summon = role === "server" ? null : summon;
+    this.#unanswered = unanswered;
+    this.#atOnce = atOnce;
     this.#queue = new DriveQueue({
       atOnce,
       drive: (session) => this.#drive(session),
       hasPendingIntents: async (session) => (await inbox.pending(session)).length > 0,
+      left: () => this.#claiming?.left(),
     });
     this.#left = new LeftSessions({ journal, inbox });
     this.advancing = createAdvancing({ store, queue: this.#queue, left: this.#left, isLeaving: () => this.#isLeaving });
@@ -120,6 +138,7 @@ export class SessionDriver {
       },
       waitUntilTaken: (intent) => this.#waiters.wait(intent),
     };
+    this.#claiming = role === "worker" && this.#summon === null ? this.#startClaiming() : null;
     this.#stopWatching = role === "coordinator" ? () => {} : this.#watch();
   }
 
@@ -134,6 +153,7 @@ export class SessionDriver {
   /** Has the session driven, unless it is; returns at once. */
   wake(session: SessionId): void {
     if (this.#summon !== null) this.#summon(session);
+    else if (this.#claiming !== null) this.#claiming.soon();
     else if (this.#role !== "coordinator") this.#queue.wake(session); // what woke it is durable: a worker finds it
   }
 
@@ -162,6 +182,7 @@ export class SessionDriver {
   /** Wakes sessions that something has come for; with `interrupted` also those whose process is gone. */
   async sweep(also?: "interrupted"): Promise<void> {
     if (this.#isLeaving || this.#role === "coordinator") return;
+    if (this.#claiming !== null) return this.#claiming.soon();
     const found = [...(await this.#findUnattended(NODE.clock.now(), also))];
     const held = await this.#runtime.place.store.holders(found);
     const unattended: SessionId[] = [];
@@ -176,8 +197,10 @@ export class SessionDriver {
     for (const session of this.#summoned.keys()) if (!unattended.includes(session)) this.#summoned.delete(session);
     for (const session of unattended) {
       const since = this.#summoned.get(session);
-      if (since !== undefined && now - since >= SWEEP_MS) this.#queue.wake(session);
-      else if (since === undefined) {
+      if (since !== undefined && now - since >= SWEEP_MS) {
+        this.#queue.wake(session);
+        this.#unanswered();
+      } else if (since === undefined) {
         this.#summoned.set(session, now);
         summon(session);
       }
@@ -200,18 +223,53 @@ export class SessionDriver {
   }
 
   async #drive(session: SessionId): Promise<void> {
+    let bad: Seq | null = null;
     try {
       const result = await this.#runtime.resume(session).result;
       this.#report({ kind: "drove", session, result });
     } catch (error) {
       if (isFault(error, "session-held") || (this.#isLeaving && isFault(error, "runtime-closed"))) return; // its holder sees what has come
-      this.#report({ kind: "failed", session, error });
+      if (!this.#isStopped) this.#report({ kind: "failed", session, error });
+      if (isFault(error, "entry-bad") && error.fault.stream === session) bad = error.fault.seq;
       if (isFault(error, "hold-lost")) return; // whoever has it now drives it; if nobody has, the next sweep finds it: it was not left as it stands
       if (isFault(error) && JOURNAL_FAULTS.has(error.fault.kind)) this.#waiters.fail(session, error);
       if (isFault(error, "journal-unreadable") || isFault(error, "journal-unwritable")) return; // a database that is back is no news of the session: the next sweep takes it up
     }
-    await this.#left.remember(session);
+    await this.#left.remember(session, bad);
+    if (this.#claiming !== null) await this.#sayWhenDue(session);
     if (this.#summon !== null) this.#sweepSoon(); // what this turn has told other sessions is in their inboxes
+  }
+
+  #startClaiming(): Claiming | null {
+    const { claims } = this.#runtime.place.store;
+    if (claims === null) return null;
+    return startClaiming({
+      claims,
+      room: () => this.#atOnce - this.#queue.driving - this.#queue.queued,
+      offer: async (session) => {
+        if (await this.#left.isAsLeft(session)) return { kind: "as-left", due: this.#left.dueOf(session) };
+        this.#queue.wake(session);
+        return { kind: "driven" };
+      },
+      failed: (error) => this.#report({ kind: "failed", session: null, error }),
+      timer(ms, then) {
+        const timer = setTimeout(then, ms).unref();
+        return () => clearTimeout(timer);
+      },
+      now: NODE.clock.now,
+    });
+  }
+
+  /** A deferred decision is due at a time that only its driver knows. */
+  async #sayWhenDue(session: SessionId): Promise<void> {
+    const { claims, journal } = this.#runtime.place.store;
+    try {
+      const state = (await journal.session(session))?.state;
+      const due = state === "running" || state === "waiting" ? await this.#left.due(session) : null;
+      if (due !== null) await claims?.leave(session, due, false);
+    } catch (error) {
+      this.#report({ kind: "failed", session, error }); // it is handed out again by and by
+    }
   }
 
   async #findHalt(session: SessionId): Promise<StandingHalt | null> {
@@ -228,18 +286,19 @@ export class SessionDriver {
   #watch(): () => void {
     const { inbox } = this.#runtime.place.store;
     const stopInbox =
-      this.#summon !== null
-        ? () => {} // who writes for a session sends a message too
+      this.#summon !== null || this.#claiming !== null
+        ? () => {} // who writes for a session sends a message too, or the store hands it out
         : inbox.watchChanges(() => this.#sweepSoon(this.#role === "worker" ? "interrupted" : undefined));
     const halts = watchLiftedHalts({
       runtime: this.#runtime,
       wake: (session) => this.#wakeAfterDrive(session),
       failed: (error, session) => this.#report({ kind: "failed", session, error }),
     });
-    const timer = setInterval(() => this.#sweepSoon("interrupted"), SWEEP_MS).unref();
+    const timer = this.#claiming !== null ? undefined : setInterval(() => this.#sweepSoon("interrupted"), SWEEP_MS).unref();
     return () => {
       stopInbox();
       halts.stop();
+      this.#claiming?.stop();
       clearInterval(timer);
     };
   }
@@ -250,7 +309,7 @@ export class SessionDriver {
   }
 
   #sweepSoon(also?: "interrupted"): void {
-    if (this.#isLeaving) return;
+    if (this.#isLeaving || this.#isStopped) return;
     if (this.#isSweeping) {
       if (this.#sweepNext !== "interrupted") this.#sweepNext = also ?? "arrived";
       return;

@@ -3,7 +3,7 @@
  * Y-14 requests are those of both sides' decision tables, those at the values where a condition turns, and those that the journal has. Y-14 what reads otherwise is told even where no
  * request was found that it decides otherwise: nothing is called the same that is not.
  */
-import { type Action, type Agent, type Facts, type JsonObject, SCOPES, toCanonicalJson, type Verdict } from "@orgate/core";
+import { type Action, type Agent, type Facts, type JsonObject, SCOPES, type Tool, toCanonicalJson, type Verdict } from "@orgate/core";
 import { type Case, type LoadedPolicy, toCaseAction, toCaseFacts } from "@orgate/core/gate";
 import type { Journal } from "@orgate/core/journal";
 import { readPastDecisions } from "./past-decisions.ts";
@@ -118,9 +118,10 @@ function rewrittenOf(before: DiffSide, after: DiffSide): readonly RewrittenPolic
     if (was === undefined || is === undefined)
       return [{ agent: name, what: "agent", before: was === undefined ? null : "there", after: is === undefined ? null : "there" }];
     const [old, now] = [settingsIn(was), settingsIn(is)];
-    return Object.keys(now).flatMap((what) =>
+    const own = Object.keys(now).flatMap((what) =>
       old[what] === now[what] ? [] : [{ agent: name, what, before: old[what] ?? null, after: now[what] ?? null }],
     );
+    return [...own, ...toolsRewritten(was, is)];
   });
   const [old, now] = [before, after].map(({ loaded }) => Map.groupBy(loaded.policies, plainText));
   const only = (these: typeof old, others: typeof old): readonly LoadedPolicy[] =>
@@ -134,21 +135,9 @@ function rewrittenOf(before: DiffSide, after: DiffSide): readonly RewrittenPolic
 
 function settingsIn(agent: Agent): Readonly<Record<string, string>> {
   const { model, fallbacks, limits, groups, delegates, maxDepth, knowledge, instructions, output, breaker, retry, context } = agent;
-  const tools = agent.tools.map(({ name, effects, labels, riskTier, humanApproval, sandbox, targets, outgoing, records }) => ({
-    name,
-    effects,
-    labels,
-    riskTier,
-    humanApproval,
-    sandbox,
-    targets: Object.keys(targets),
-    outgoing,
-    ...(records.length === 0 ? {} : { records }),
-  }));
   const all = {
     model,
     fallbacks,
-    tools,
     skills: agent.skills.map(({ name }) => name),
     delegates,
     groups,
@@ -162,6 +151,31 @@ function settingsIn(agent: Agent): Readonly<Record<string, string>> {
     context,
   };
   return Object.fromEntries(Object.entries(all).map(([what, value]) => [what, JSON.stringify(value)]));
+}
+
+/** All that a tool says of itself, by field: a target of another kind or of other things decides otherwise, whatever it is called. */
+function declaredBy(tool: Tool): Readonly<Record<string, string>> {
+  const { description, inputSchema, effects, labels, riskTier, humanApproval, sandbox, repeat, outgoing, learns, records } = tool;
+  const targets = Object.entries(tool.targets).map(([arg, { kind, of, per, known }]) => [arg, { kind, of, per: per ?? null, known }]);
+  const all = {
+    ...{ description, input: inputSchema, effects, labels, riskTier, humanApproval, sandbox, repeat, outgoing, learns, records },
+    ...{ targets: Object.fromEntries(targets), names: tool.names?.of ?? null, resources: tool.resourceTypes, maxCents: tool.maxCents },
+  };
+  return Object.fromEntries(Object.entries(all).map(([what, value]) => [what, toCanonicalJson(value)]));
+}
+
+/** One entry for all tools of an agent, with what differs alone: their whole definitions hide it. */
+function toolsRewritten(was: Agent, is: Agent): readonly RewrittenPolicy[] {
+  const [old, now] = [was, is].map(({ tools }) => new Map(tools.map((tool) => [tool.name, declaredBy(tool)])));
+  const names = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])].sort();
+  const changes = names.flatMap((name) => {
+    const [a, b] = [old?.get(name), now?.get(name)];
+    if (a === undefined || b === undefined) return [{ name, before: a && "there", after: b && "there" }];
+    return Object.keys(b).flatMap((what) => (a[what] === b[what] ? [] : [{ name: `${name}.${what}`, before: a[what], after: b[what] }]));
+  });
+  if (changes.length === 0) return [];
+  const side = (of: "before" | "after"): string => changes.flatMap((one) => (one[of] ? [`${one.name}: ${one[of]}`] : [])).join("; ");
+  return [{ agent: is.name, what: "tools", before: side("before") || null, after: side("after") || null }];
 }
 
 /** Without its name and its place, which say nothing of what is decided. */

@@ -95,6 +95,9 @@ test("records and the arguments that refer to them are missed each without the o
     nobody,
   ]);
   expect(advise(OWNED, defineTool({ ...cancel, targets: of }), defineTool({ ...read, records }), customer)).toEqual([]);
+  const fields = { open: { path: "open", type: "strings", of: "order" } } as const;
+  const lists = defineTool({ ...signIn, records: [{ type: "customer", key: "id", fields, establishes: "subject" }] });
+  expect(advise(OWNED, defineTool({ ...cancel, targets: of }), lists)).toEqual([]);
   const all = `${THINK}permit(principal, action in Action::"write", resource) when { context.targets.vouched };\n`;
   expect(advise(all, defineTool({ ...cancel, targets: of }), customer)).toEqual([
     { kind: "unread", about: "records", tools: ["sign_in"] },

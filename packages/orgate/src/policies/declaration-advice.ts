@@ -4,7 +4,7 @@
  */
 import type { Json, Tool } from "@orgate/core";
 import { collectReads, isUnder, type LoadedPolicy } from "@orgate/core/gate";
-import { isPlainKind, UNTRUSTED } from "@orgate/core/vocab";
+import { isPlainKind, SUBJECT_TYPE, UNTRUSTED } from "@orgate/core/vocab";
 import { type Declaration, suggestDeclaration } from "../tools/suggest/suggest-declaration.ts";
 
 export type Advice = Readonly<{ kind: "undeclared" | "unread"; about: string; tools: readonly string[]; detail: string; hint: string }>;
@@ -113,13 +113,22 @@ function adviseThings(read: readonly Read[], tools: readonly Tool[]): readonly A
   const readers = read.filter(({ fields }) => OF_THINGS.some((one) => fields.has(one)));
   if (readers.length === 0) return [];
   const told = new Set(tools.flatMap(({ records }) => records.map(({ type }) => type)));
+  const listed = new Set(
+    tools.flatMap(({ records }) => records.flatMap(({ fields }) => Object.values(fields).flatMap(({ of }) => of ?? []))),
+  );
   const meant = new Set(tools.flatMap(({ targets }) => Object.values(targets).flatMap(({ of }) => of ?? [])));
   const about = "records";
   const refersTo = (type: string) => tools.filter(({ targets }) => Object.values(targets).some(({ of }) => of === type));
   const tellsOf = (type: string) => tools.filter(({ records }) => records.some((rule) => rule.type === type && rule.establishes === null));
   return [
     ...[...meant]
-      .filter((type) => !told.has(type) && readers.some(({ policy }) => refersTo(type).some((tool) => isUnder(policy.json, tool))))
+      .filter(
+        (type) =>
+          type !== SUBJECT_TYPE &&
+          !told.has(type) &&
+          !listed.has(type) &&
+          readers.some(({ policy }) => refersTo(type).some((tool) => isUnder(policy.json, tool))),
+      )
       .map((type): Advice => {
         const names = namesOf(refersTo(type));
         const detail = `${quoted(names)} act on things of kind \`${type}\`, and no tool makes records of them`;
@@ -128,7 +137,7 @@ function adviseThings(read: readonly Read[], tools: readonly Tool[]): readonly A
           about,
           tools: names,
           detail,
-          hint: `declare \`records\` of type \`${type}\` on the trusted tool that reads them`,
+          hint: `declare \`records\` of type \`${type}\` on the trusted tool that reads them, or \`of: "${type}"\` on the field of the subject that lists theirs`,
         };
       }),
     ...[...told]

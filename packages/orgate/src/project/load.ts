@@ -63,6 +63,8 @@ export type LoadedProject = Readonly<{
   mcp: ProjectMcp | null;
   /** Tools of the coordinator; the server connects them. */
   coordinator: CoordinatorTools;
+  /** Names of the tools that Orgate brings: nobody can declare them otherwise. */
+  brought: ReadonlySet<string>;
   /** Parts that could not be read, where problems are collected: checks that need them are left out. */
   unread: UnreadParts;
 }>;
@@ -89,10 +91,8 @@ export async function loadProject(config: Config, options: ProjectLoadOptions = 
   const shell = hasShellAgent(config) ? (await import("../authoring/tools/agent.ts")).shellAgentSetup(config, env, coordinator) : null;
   const problems = new LoadProblems(config.root, options.collect ?? null);
   const formats = await chooseFormats(config, manifestFormat(config, env, ask));
-  const tools = await loadTools(formats.tools, openInputs(config, "tools", problems.report), [
-    ...coordinator.tools,
-    ...(shell?.tools ?? []),
-  ]);
+  const brought = [...coordinator.tools, ...(shell?.tools ?? [])];
+  const tools = await loadTools(formats.tools, openInputs(config, "tools", problems.report), brought);
   const files = await loadFormats(formats.agents, openFormatContext(config, { problems, tools, cache: options.cache ?? NO_FILE_CACHE }));
   const equipped = withCoordinator(files.agents, coordinator.middleware, config);
   const agents = refuseDuplicates(shell?.within(equipped) ?? equipped, problems);
@@ -103,7 +103,8 @@ export async function loadProject(config: Config, options: ProjectLoadOptions = 
   const { skills, mcp } = resources;
   const { written, broken } = tools;
   const unread = findUnreadParts(agents, problems.unread);
-  return { config, agents: finished, sources: files.sources, tools: written, broken, skills, mcp, coordinator, unread };
+  const names = new Set(brought.map(({ name }) => name));
+  return { config, agents: finished, sources: files.sources, tools: written, broken, skills, mcp, coordinator, brought: names, unread };
 }
 
 type Unfinished = FormatAgent & Readonly<{ format: string }>;

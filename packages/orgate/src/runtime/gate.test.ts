@@ -691,6 +691,27 @@ test("T-8 a policy sees what care a tool needs; one that does not say is taken t
   );
 });
 
+test("G-9 T-8 a decision table states the care that a tool to come needs; the strictest holds where it does not, and one of the project is what its definition says", () => {
+  const text = `permit (principal, action, resource)
+when { context has tool && context.tool.riskTier == "low" && !context.tool.humanApproval && context.tool.sandbox != "none" };`;
+  const gate = gateOf(text, { cast: { ...CAST, tools: [{ ...look, riskTier: "medium" }, send] } });
+  const tools = [{ ...look, riskTier: "medium" as const }, send];
+  const got = (c: Readonly<Record<string, unknown>>) =>
+    runCase(caseSchema.parse({ name: "n", action: "tool:peek", effects: ["read"], verdict: "allow", ...c }), gate, tools, sha256);
+  const low = { riskTier: "low", sandbox: "own" };
+  // each after another that differs in nothing else: none is answered from what was remembered
+  expect(
+    [{}, { tool: low }, { tool: { riskTier: "low" } }, { tool: { ...low, humanApproval: true } }, { tool: low }].map((c) => got(c).passed),
+  ).toEqual([...[false, true, false, false, true]]);
+  const known = { action: "tool:look", effects: undefined, args: { path: "a" }, verdict: "deny" };
+  expect(got({ ...known, tool: { riskTier: "medium" } }).passed).toBe(true);
+  expect(got({ ...known, tool: low })).toMatchObject({ passed: false, detail: expect.stringContaining("its definition says otherwise") });
+  for (const wrong of [{ action: "model" }, { user: "ann", action: "approve" }, { tool: { riskTier: "none" } }, { tool: { tier: "low" } }])
+    expect(caseSchema.safeParse({ name: "n", action: "tool:peek", verdict: "deny", tool: low, ...wrong }).error?.issues[0]?.path[0]).toBe(
+      "tool",
+    );
+});
+
 test("T-29 a program without a sandbox needs two permits: for the call, and for running so; the stricter answer holds", () => {
   const bare = defineTool({
     name: "bare",

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineAgent, defineTool, type JsonObject, listDecisions, type Model, type ReplyPart, type Tool } from "@orgate/core";
+import { defineAgent, defineTool, type Json, type JsonObject, listDecisions, type Model, type ReplyPart, type Tool } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { gateOf } from "./fixtures/counted-sessions.ts";
@@ -125,6 +125,12 @@ when { context has amount && context.amount.totalPerTarget.turn.lessThanOrEqual(
   expect(read[3]).toEqual({});
 });
 
+/** The name is the customer's own choice. */
+const SAID_OF_CUSTOMER = {
+  name: "name",
+  email: { path: "email", of: "address" },
+  cards: { path: "cards", type: "strings", of: "card" },
+} as const;
 const signIn = defineTool({
   name: "sign_in",
   description: "identifies",
@@ -132,8 +138,18 @@ const signIn = defineTool({
   effects: ["read"],
   repeat: "read",
   labels: [],
-  records: [{ type: "customer", key: "id", establishes: "subject", fields: { email: "email", cards: { path: "cards", type: "strings" } } }],
-  run: () => ({ id: "cu-1", email: "ann@example.org", cards: ["card-1"] }),
+  records: [{ type: "customer", key: "id", establishes: "subject", fields: SAID_OF_CUSTOMER }],
+  run: () => ({ id: "cu-1", name: "card-2", email: "ann@example.org", cards: ["card-1"] }),
+});
+const readAccount = defineTool({
+  name: "read_account",
+  description: "reads",
+  input: z.strictObject({}),
+  effects: ["read"],
+  repeat: "read",
+  labels: [],
+  records: [{ type: "customer", key: "id", fields: SAID_OF_CUSTOMER }],
+  run: () => ({ id: "cu-1", name: "Ann", email: "ann@example.org", cards: ["card-4"] }),
 });
 const shelf = defineTool({
   name: "read_shelf",
@@ -145,6 +161,8 @@ const shelf = defineTool({
   records: [
     { type: "order", each: "orders[]", key: "id", owner: "customer", fields: {} },
     { type: "product", each: "products[]", key: "id", fields: {} },
+    { type: "card", each: "cards[]", key: "id", fields: {} },
+    { type: "customer", each: "customers[]", key: "id", fields: {} },
   ],
   run: () => ({
     orders: [
@@ -152,14 +170,27 @@ const shelf = defineTool({
       { id: "o-2", customer: "cu-2" },
     ],
     products: [{ id: "p-1" }],
+    cards: [{ id: "card-1" }, { id: "card-3" }],
+    customers: [{ id: "cu-2" }],
   }),
 });
 const swap = defineTool({
   name: "swap",
   description: "swaps",
-  input: z.strictObject({ order: text.optional(), product: text.optional(), card: text.optional(), mail: text.optional() }),
+  input: z.strictObject({
+    ...{ order: text.optional(), product: text.optional(), card: text.optional(), mail: text.optional() },
+    ...{ customer: text.optional(), me: text.optional(), place: text.optional() },
+  }),
   effects: ["write"],
-  targets: { order: { kind: "id", of: "order" }, product: { kind: "id", of: "product" }, card: "account", mail: "recipient" },
+  targets: {
+    order: { kind: "id", of: "order" },
+    product: { kind: "id", of: "product" },
+    card: { kind: "account", of: "card" },
+    mail: { kind: "recipient", of: "address" },
+    customer: { kind: "id", of: "customer" },
+    me: { kind: "id", of: "subject" },
+    place: "account",
+  },
   run: () => "swapped",
 });
 
@@ -181,6 +212,24 @@ test("G-40 a call is about what is the subject's: their things, what their accou
     ["swap", { product: "p-1" }],
   );
   expect(verdicts).toEqual(["deny", "deny", "allow", "deny", "deny", "deny", "deny"]);
+});
+
+test("G-40 a value that the customer chose, or that has nothing to do with them by any declaration, is not theirs because it reads the same", async () => {
+  const own = 'permit (principal, action in Action::"write", resource) when { context.targets.owned };';
+  const swaps = async (...tried: readonly Step[]) => {
+    const { verdicts } = await decide(own, [signIn, shelf, readAccount, swap], "swap it", ["sign_in", {}], ["read_shelf", {}], ...tried);
+    return verdicts;
+  };
+  expect(await swaps(["swap", { card: "card-2" }], ["swap", { place: "cu-1" }], ["swap", { product: "cu-1" }])).toEqual([
+    "deny",
+    "deny",
+    "deny",
+  ]);
+  expect(await swaps(["swap", { place: "ann@example.org" }], ["swap", { mail: "card-1" }])).toEqual(["deny", "deny"]);
+  expect(await swaps(["swap", { me: "cu-1" }], ["swap", { customer: "cu-1", card: "card-1" }])).toEqual(["allow", "allow"]);
+  expect(await swaps(["swap", { me: "cu-2" }], ["swap", { order: "o-1", customer: "cu-2" }])).toEqual(["deny", "deny"]);
+  expect(await swaps(["swap", { order: "o-1", card: "card-3" }])).toEqual(["deny"]); // on record, and somebody's
+  expect(await swaps(["read_account", {}], ["swap", { card: "card-1" }], ["swap", { card: "card-4" }])).toEqual(["deny", "allow"]); // said since
 });
 
 const named = (name: string, labels: readonly string[], things: readonly Readonly<{ id: string; name: string }>[]) =>
@@ -219,6 +268,44 @@ test("G-27 G-32 a name that the user wrote vouches for its thing where a trusted
     ["reserve", { table: "t-2" }],
   );
   expect(verdicts).toEqual(["deny", "allow", "allow", "deny"]);
+});
+
+test("G-39 what a session's own source no longer says as declared is not on record, whatever the project's record said before", async () => {
+  let state: Json = "frozen";
+  const account = { description: "reads", input: z.strictObject({}), effects: ["read"], repeat: "read", labels: [] } as const;
+  const known = { type: "account", key: "id", fields: { state: "state" } } as const;
+  const register = defineTool({
+    ...{ ...account, name: "read_register", records: [{ ...known, set: "project", maxAgeSeconds: 3_600 }] },
+    run: () => ({ id: "A-1", state: "open" }),
+  });
+  const live = defineTool({ ...account, name: "read_live", records: [known], run: () => ({ id: "A-1", state }) });
+  const mute = defineTool({
+    ...{ ...account, name: "mute" },
+    run() {
+      state = 7;
+      return "muted";
+    },
+  });
+  const send = defineTool({
+    ...{ name: "send", description: "sends", input: z.strictObject({ to: text }), effects: ["write"] },
+    targets: { to: { kind: "account", of: "account" } },
+    run: () => "sent",
+  });
+  const { verdicts } = await decide(
+    'permit (principal, action in Action::"write", resource) when { context.records has account && context.records.account.state == "open" };',
+    [register, live, mute, send],
+    "send it",
+    ["read_register", {}],
+    ["send", { to: "A-1" }],
+    ["read_live", {}],
+    ["send", { to: "A-1" }],
+    ["mute", {}],
+    ["read_live", {}],
+    ["send", { to: "A-1" }],
+    ["read_register", {}],
+    ["send", { to: "A-1" }],
+  );
+  expect(verdicts).toEqual(["allow", "deny", "deny", "allow"]);
 });
 
 const rooms = defineTool({

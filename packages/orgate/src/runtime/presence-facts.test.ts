@@ -258,3 +258,36 @@ test("G-6 what compares a decimal as a whole number is told the form that loads,
   ])
     expect(problemsOf(condition)).toEqual([]);
 });
+
+test("G-6 what compares a list, a set or a record as if it were one value, or asks of a model's call what only tools have, is told the form that loads and its page, and it does", () => {
+  const input = { type: "object", properties: { tags: { type: "array", items: { type: "string" } } }, required: ["tags"] } as const;
+  const tag = defineTool({ name: "tag", description: "Tags.", input, effects: ["write"], targets: { tags: "text" }, run: () => null });
+  const hintOf = (condition: string, action = "tool:tag"): string | undefined => {
+    const text = `permit (principal, action == Action::"${action}", resource) when { ${condition} };`;
+    const loaded = loadPolicies([{ path: "p.cedar", name: "p", text, shadow: false }], { agents: [], users: [], tools: [tag] }, engine);
+    return loaded.kind === "refused" ? loaded.problems[0]?.hint : "it loads";
+  };
+  const LISTS = "docs/guide/facts-and-labels.md#lists";
+  const wrong: readonly (readonly [string, string, string])[] = [
+    ['context.lists.tags == "x"', '`["x"].containsAll(….values)`', LISTS],
+    ['context.lists.tags.contains("x")', '`….values.contains("x")`', LISTS],
+    ['context.lists.tags.values == "x"', '`.contains("x")`', LISTS],
+    ['context.labels == "secret"', '`.contains("x")`', LISTS],
+    ["context.lists.note.size > 5", "no argument of that name is a list", LISTS],
+    ["context.now > 5", "`.epoch`, `.hour`", "docs/guide/policies.md#what-a-policy-can-read"],
+    ['context has subject && context.subject == "C-7"', "`.id`", "docs/guide/policies.md#what-a-policy-can-read"],
+    ['context.targets.owned == "yes"', "`!context.targets.owned`", "docs/guide/policies.md"],
+  ];
+  for (const [condition, form, page] of wrong)
+    expect([condition, hintOf(condition)]).toEqual([
+      condition,
+      expect.stringMatching(new RegExp(`${RegExp.escape(form)}.*: ${RegExp.escape(page)}$`)),
+    ]);
+  expect(hintOf("context.targets.vouched", "model")).toBe("only calls of tools have `targets`: docs/guide/facts-and-labels.md#targets");
+  for (const condition of [
+    '["x"].containsAll(context.lists.tags.values) && context.lists.tags.values.contains("x") && context.lists.tags.size < 5',
+    'context.labels.contains("secret")',
+    'context has subject && context.subject.id == "C-7" && context.now.hour > 5 && !context.targets.owned',
+  ])
+    expect([condition, hintOf(condition)]).toEqual([condition, "it loads"]);
+});

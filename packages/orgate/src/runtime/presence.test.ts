@@ -361,6 +361,10 @@ describe("G-18 a word that nothing can be is warned of, with its place and what 
       'when { context.args has kind && context.args.kind == "urgnet" }',
       "3:54 `context.args.kind` is never `urgnet` | did you mean `urgent`?",
     ],
+    [SEND, "when { context.now.weekday == 8 }", "3:8 `context.now.weekday` is never `8` | 1 is Monday, 7 is Sunday"],
+    [SEND, "when { [6, 0].contains(context.now.weekday) }", "3:24 `context.now.weekday` is never `0` | 1 is Monday, 7 is Sunday"],
+    [SEND, "when { context.now.minute < 5 && context.now.hour != 24 }", "3:34 `context.now.hour` is never `24` | an hour is 0 to 23"],
+    [SEND, 'when { context.now.date == "18.11.2026" }', "3:8 `context.now.date` is never `18.11.2026` | a day is written 2026-11-18"],
     ["action", 'when { principal in AgentGroup::"dsek" }', "3:33 there is no group of agents `dsek` | did you mean `desk`?"],
     [SEND, 'unless { context.onBehalfOf in UserGroup::"admin" }', "3:43 there is no group of users `admin` | did you mean `admins`?"],
   ])("%s %s", (what, condition, line) => expect(warned(on(what, condition))).toContain(line));
@@ -369,6 +373,9 @@ describe("G-18 a word that nothing can be is warned of, with its place and what 
     expect(warned(on(SEND, 'when { context.labels.containsAny(["untrusted", "pii", "customer-4711"]) }'))).toEqual([]);
     expect(warned(on(FILE, 'when { context.args has kind && context.args.kind == "plain" }'))).toEqual([]);
     expect(warned(on(FILE, 'when { context.args has path && context.args.path == "urgnet" }'))).toEqual([]);
+    expect(
+      warned(on(SEND, 'when { [6, 7].contains(context.now.weekday) || context.now.hour == 0 || context.now.date == "2026-11-18" }')),
+    ).toEqual([]);
     expect(warned(`@reason("untrsted")\n${on(SEND, 'when { context.labels.contains("untrsted") }')}`)).toEqual([
       "4:32 `context.labels` knows no `untrsted` | did you mean `untrusted`?",
     ]);

@@ -76,14 +76,17 @@ const rates = defineTool({
   records: [{ type: "account", key: { arg: "number" }, fields: { state: "state" }, set: "project", maxAgeSeconds: 3600 }],
   run: ({ number }) => shop[number] ?? null,
 });
-const signIn = defineTool({
+const SIGN_IN = {
   name: "sign_in",
   description: "authenticates",
   input: z.strictObject({ code: z.string() }),
   effects: ["read"],
   labels: [],
+  run: ({ code }: { code: string }) => shop[code] ?? null,
+} as const;
+const signIn = defineTool({
+  ...SIGN_IN,
   records: [{ type: "customer", key: "id", fields: { tier: { path: "tier", type: "string", optional: true } }, establishes: "subject" }],
-  run: ({ code }) => shop[code] ?? null,
 });
 const cancel = defineTool({
   name: "cancel_order",
@@ -370,6 +373,16 @@ test("G-39 a record of the project ends when its source says it otherwise, tells
   expect([(await alarms.standing()).length, (await later.place.store.snapshot()).wrongRows(Date.now())]).toEqual([0, []]);
 });
 
+test("G-39 an argument that names several things has no record of its own: none of them is meant", async () => {
+  for (const id of ["O-1", "O-2"]) shop[id] = { id, status: "pending", customer: "c1" };
+  const policy = `permit (principal, action == Action::"tool:cancel_order", resource) when { context.facts.order has record && context.facts.order.record.status == "pending" };`;
+  const done = await (await open(policy, [readOrder("O-1"), readOrder("O-2"), cancelOrder("O-1"), cancelOrder("O-1", "O-2")])).complete(
+    "clerk",
+    "cancel them",
+  );
+  expect(verdicts(done, "cancel_order")).toEqual(["allow", "deny"]);
+});
+
 test("G-39 G-40 of each target, and of all of them, policies read whether every value is on record, and whether every one is the subject's", async () => {
   Object.assign(shop, { "O-1": { id: "O-1", status: "pending", customer: "c1" }, "O-2": { id: "O-2", status: "pending", customer: "c2" } });
   shop["c1"] = { id: "c1", status: "pending", customer: "c2" };
@@ -389,7 +402,7 @@ test("G-39 G-40 of each target, and of all of them, policies read whether every 
     }
 });
 
-test("G-40 a value of a type without owners is the subject's if it is the subject or an attribute of theirs; of the subject's own type only the subject is", async () => {
+test("G-40 a value of a type without owners is the subject's if a field of the subject is declared to say so; of the subject's own type only the subject is", async () => {
   const change = defineTool({
     ...{
       name: "change",
@@ -401,11 +414,16 @@ test("G-40 a value of a type without owners is the subject's if it is the subjec
     targets: { of: { kind: "id", of: "customer" }, to: { kind: "id", of: "card" } },
     run: () => "changed",
   });
-  const tools = [signIn, change];
+  const cards = { name: "name", cards: { path: "cards", type: "strings", of: "card" } } as const;
+  const identify = defineTool({ ...SIGN_IN, records: [{ type: "customer", key: "id", fields: cards, establishes: "subject" }] });
+  const tools = [identify, change];
   const tried = [
     ["c1", "P-1"],
     ["c1", "P-2"],
     ["c2", "P-1"], // the customer calls themselves so
+    ["c1", "P-1"],
+    ["c1", "c2"],
+    ["c1", "c1"],
   ].map(([of, to]): Step => ["change", { of: of ?? "", to: to ?? "" }]);
   const runtime = await createRuntime({
     directory: place(),
@@ -417,7 +435,7 @@ test("G-40 a value of a type without owners is the subject's if it is the subjec
   });
   runtimes.push(runtime);
   const done = await runtime.complete("clerk", "change it", { subject: { id: "c1", attributes: { cards: ["P-1"], name: "c2" } } });
-  expect(verdicts(done, "change")).toEqual(["allow", "deny", "deny"]);
+  expect(verdicts(done, "change")).toEqual(["allow", "deny", "deny", "allow", "deny", "deny"]);
 });
 
 test("G-30 G-39 a record of the project that people remove, or that ends in another session, ends in the session that made it", async () => {
@@ -511,6 +529,21 @@ test("G-40 a tool that authenticates says whom the session serves, until it says
   expect(verdicts(done, "cancel_order")).toEqual(["deny", "deny", "allow", "deny", "allow", "deny", "deny", "allow", "deny"]);
   expect(verdicts(done, "pay")).toEqual(["deny", "allow"]);
   expect(made(done).flatMap((e) => (e.establishes === null ? [] : [e.records.map(({ key }) => key)]))).toEqual([["c1"], [], ["c2"], []]);
+});
+
+test("G-40 somebody whom a tool identifies by what is no key is nobody, and no longer the one before", async () => {
+  shop["O-1"] = { id: "O-1", status: "pending", customer: "c1" };
+  for (const [id, verdict] of [
+    [1.5, "deny"],
+    ["c\u200b2", "deny"],
+    ["c".repeat(201), "deny"],
+    [null, "allow"], // a wrong code names nobody
+  ] as const) {
+    Object.assign(shop, { one: { id: "c1" }, odd: { id } });
+    const steps = [authenticate("one"), readOrder("O-1"), authenticate("odd"), cancelOrder("O-1")];
+    const done = await (await open(SERVED, steps)).complete("clerk", "cancel it");
+    expect([id, ...verdicts(done, "cancel_order")]).toEqual([id, verdict]);
+  }
 });
 
 test("G-41 a policy reads the time of the decision on the clocks of the project's zone, and the age of a record", async () => {

@@ -21,6 +21,7 @@ import type { Env } from "../node/env.ts";
 import { version } from "../node/version.ts";
 import { isPolicies } from "../policies/policies.ts";
 import { assertNamedPorts } from "../project/named-ports.ts";
+import type { Store } from "../store/store.ts";
 import { AgentAssembly } from "./agent-assembly.ts";
 import { checkDelegates, checkOwnPolicies, indexAgents } from "./agent-checks.ts";
 import type { AgentRef, CompletedRun, Inspect, Run, RunOptions, Runtime, RuntimeOptions, ValueOf } from "./api.ts";
@@ -32,6 +33,7 @@ import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
 import { openLiveText } from "./previews/live-text.ts";
 import { openPreviews } from "./previews/relay.ts";
+import { readRunningTurn } from "./running-turns.ts";
 import { runTurn, SessionRunner } from "./session-runner.ts";
 import { createSessions } from "./sessions.ts";
 import { createSubscribe } from "./subscribe.ts";
@@ -199,7 +201,7 @@ async function openParts(options: RuntimeOptions) {
   try {
     const policies = isPolicies(gate) ? await keepPoliciesOnRecord(place, outside.clock.now, gate) : null;
     const deciding = policies === null ? place : { ...place, orders: withPolicies(place.orders, policies) };
-    const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now, place.store.slot.writer);
+    const telemetry = await telemetryFor(options.env ?? process.env, outside.clock.now, place.store);
     const tracers = [telemetry, safeTracer(options.tracer)].filter((one) => one !== null);
     return { given, agentsByName, outside, place, deciding, policies, tracers };
   } catch (error) {
@@ -263,9 +265,9 @@ function inspectOf({ store }: OpenProjectStore, { counters }: Outside, { gate }:
 }
 
 /** W-31 loaded only where the standard variables ask for it: for everybody else it costs nothing. */
-async function telemetryFor(env: Env, now: () => number, writer: string): Promise<Telemetry | null> {
+async function telemetryFor(env: Env, now: () => number, { slot, journal }: Pick<Store, "slot" | "journal">): Promise<Telemetry | null> {
   if (!Object.keys(env).some((name) => /^OTEL_EXPORTER_OTLP_(?:.*_)?ENDPOINT$/.test(name))) return null;
   const { openTelemetry, telemetrySettings } = await import("./telemetry.ts");
-  const settings = telemetrySettings(env, version(), writer);
-  return settings === null ? null : openTelemetry(settings, now);
+  const settings = telemetrySettings(env, version(), slot.writer);
+  return settings === null ? null : openTelemetry(settings, now, (taken) => readRunningTurn(journal, taken));
 }

@@ -63,7 +63,7 @@ test("W-31 a turn is one trace: its span, and below it one for each model call a
   expect(metrics).toContain("gen_ai.client.operation.duration");
 });
 
-test("W-31 a turn that another process drives on is the same trace", async () => {
+test("W-31 a turn that another process drives on is the same trace, which says so and goes on with that process's calls", async () => {
   const hold = latch();
   const first = await openStand({ keep: true, hold });
   const run = first.runtime.run("clerk", "wait");
@@ -73,16 +73,18 @@ test("W-31 a turn that another process drives on is the same trace", async () =>
   await parked;
   const { session } = await run.result;
   await first.close();
-  const second = await openStand({ folder: first.folder });
+  const { url, got } = await collector();
+  const second = await openStand({ folder: first.folder, env: { OTEL_EXPORTER_OTLP_ENDPOINT: url } });
   await second.runtime.resume(session).result;
   const entries: Entry[] = [];
   for await (const entry of second.runtime.inspect.events(session)) entries.push(entry);
   await second.close();
-  const cut = entries.findLastIndex(({ event }) => event.kind === "hold.taken");
-  const [whole, late] = [spanFold(), spanFold()];
-  const all = entries.flatMap((entry) => whole(entry, CLERK).spans);
-  const rest = entries.slice(cut).flatMap((entry) => late(entry, CLERK).spans);
-  expect(rest.map(({ traceId, spanId }) => [traceId, spanId])).toEqual(all.slice(-1).map(({ traceId, spanId }) => [traceId, spanId]));
+  const whole = spanFold();
+  const all = entries.flatMap((entry) => whole(entry, CLERK).spans); // as one process that heard everything
+  const told = spansIn(got);
+  expect(told.map(({ name }) => name)).toEqual(["take_session", "chat echo", "invoke_agent clerk"]);
+  expect(told).toEqual(all.slice(-told.length));
+  expect(told[0] !== undefined && attributes(told[0])).toEqual({ "orgate.writer": "w1", "orgate.epoch": "2" });
 });
 
 test("W-31 no word of a person, a model or a tool is sent", async () => {

@@ -3,7 +3,7 @@
  * Loaded only where the standard variables ask for it (docs/decisions/0025-telemetry-without-an-sdk.md).
  *
  * W-31 a turn is a trace: its span, one for each model call and one for each tool call below it. Their ids are made from session, turn and entry, so that the
- *     same turn, driven on by another process, is the same trace.
+ *     same turn, driven on by another process, is the same trace; that process tells of its own part, and that it has taken the session.
  * W-31 every span and metric has what the conventions require of its kind, and the conventions' own name of a provider where they have one.
  * W-31 no word of a person, a model or a tool is in it: names, counts, times and endings only.
  * W-31 what cannot be sent is dropped and counted, what waits to be sent is bounded, and nothing that an agent does waits for it.
@@ -12,6 +12,7 @@
 import { createHash } from "node:crypto";
 import type { Entry, JournalEvent, SessionId } from "@orgate/core";
 import type { Env } from "../node/env.ts";
+import { CatchUp, type RunningTurn } from "./running-turns.ts";
 
 type Value = Readonly<{ stringValue: string } | { intValue: string } | { arrayValue: Readonly<{ values: readonly Value[] }> }>;
 type Attribute = Readonly<{ key: string; value: Value }>;
@@ -130,8 +131,10 @@ export function spanFold(): (entry: Entry, agent: AgentFacts) => Folded {
       return { ...NOTHING, spans: [turnSpan(entry, e, agent, turn)] };
     }
     const turn = turns.get(stream);
-    if (turn === undefined) return NOTHING; // its beginning was heard by another process: the turn's own span tells of it
+    if (turn === undefined) return NOTHING;
     switch (e.kind) {
+      case "hold.taken":
+        return { ...NOTHING, spans: [takenSpan(turn, entry, e)] };
       case "model.asked":
         turn.asked = { at, seq, model: e.model };
         return NOTHING;
@@ -187,6 +190,21 @@ function turnSpan(
       ...(isBad ? [text("error.type", e.ending)] : []),
     ],
     status: isBad ? { code: 2, message: e.ending } : { code: 0 },
+  };
+}
+
+/** A moment within a turn: from here on another process drives it. What was under way in the one before it has no span of its own. */
+function takenSpan(turn: Turn, { at, seq }: Entry, e: Extract<JournalEvent, { kind: "hold.taken" }>): Span {
+  return {
+    traceId: turn.trace,
+    spanId: id(16, turn.trace, "taken", seq),
+    parentSpanId: turn.span,
+    name: "take_session",
+    kind: 1,
+    startTimeUnixNano: nanos(at),
+    endTimeUnixNano: nanos(at),
+    attributes: [text("orgate.writer", e.writer), whole("orgate.epoch", e.epoch)],
+    status: { code: 0 },
   };
 }
 
@@ -252,7 +270,7 @@ const MOST_WAITING = 2_048;
 const BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const BOUNDS_TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-export function openTelemetry(settings: TelemetrySettings, now: () => number): Telemetry {
+export function openTelemetry(settings: TelemetrySettings, now: () => number, runningTurn: RunningTurn | null = null): Telemetry {
   const fold = spanFold();
   const began = now();
   const tokens = histogram("gen_ai.client.token.usage", "{token}", BOUNDS_TOKENS);
@@ -292,20 +310,26 @@ export function openTelemetry(settings: TelemetrySettings, now: () => number): T
     return sending;
   };
   const timer = setInterval(() => void flush(), settings.delayMs).unref();
+  const tell = (entry: Entry, agent: AgentFacts): void => {
+    const found = fold(entry, agent);
+    for (const span of found.spans) {
+      if (waiting.length >= MOST_WAITING) lost += 1;
+      else waiting.push(span);
+    }
+    for (const one of found.tokens) tokens.add(one);
+    for (const one of found.durations) durations.add(one);
+  };
+  const catchUp = runningTurn === null ? null : new CatchUp<AgentFacts>(runningTurn, { before: fold, tell });
   return {
     hear(entry, agent) {
-      const found = fold(entry, agent);
-      for (const span of found.spans) {
-        if (waiting.length >= MOST_WAITING) lost += 1;
-        else waiting.push(span);
-      }
-      for (const one of found.tokens) tokens.add(one);
-      for (const one of found.durations) durations.add(one);
+      if (catchUp === null) tell(entry, agent);
+      else if (!catchUp.hear(entry, agent)) lost += 1;
     },
     flush,
     lost: () => lost,
     async close() {
       clearInterval(timer);
+      await catchUp?.settle();
       await flush();
     },
   };

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type Agent, defineAgent, defineTool, type JsonObject, listDecisions, type Model, type Tool } from "@orgate/core";
+import { type Agent, defineAgent, defineTool, type JsonObject, listDecisions, type Model, millis, type Tool } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
+import { nodeClock } from "../node/clock.ts";
 import { ed25519 } from "../node/crypto.ts";
 import { readPastDecisions } from "../policies/past-decisions.ts";
 import { createPerson } from "../store/keyring.ts";
@@ -45,7 +46,14 @@ const book = defineTool({
   effects: ["write"],
   targets: { title: "text", "passengers[].email": "recipient" },
 });
-const TOOLS: readonly Tool[] = [pay, book];
+const split = defineTool({
+  ...base,
+  name: "split",
+  input: z.strictObject({ shares: z.array(z.number()) }),
+  effects: ["write"],
+  targets: { shares: "number" },
+});
+const TOOLS: readonly Tool[] = [pay, book, split];
 const BASE = 'permit (principal, action in [Action::"model", Action::"respond"], resource);';
 
 type Step = readonly [tool: string, args: JsonObject];
@@ -65,7 +73,7 @@ const script = (...turns: readonly (readonly Step[])[]) => {
   });
 };
 
-async function open(policies: string, model: (agent: Agent) => Model, directory = newDirectory()): Promise<Runtime> {
+async function open(policies: string, model: (agent: Agent) => Model, directory = newDirectory(), later = 0): Promise<Runtime> {
   const agent = defineAgent({ name: "clerk", instructions: "do it", model: "test/script", tools: TOOLS });
   const runtime = await createRuntime({
     directory,
@@ -73,6 +81,7 @@ async function open(policies: string, model: (agent: Agent) => Model, directory 
     gate: gateOf(`${BASE}\n${policies}`, TOOLS),
     principal: { kind: "user", id: "ann" },
     model,
+    clock: { ...nodeClock, now: () => millis(nodeClock.now() + later) },
     powerCut: "lose-last-moments",
   });
   runtimes.push(runtime);
@@ -173,6 +182,27 @@ test("G-28 what the user named in an earlier turn is said, with how long ago; wh
   expect(verdicts(third, "pay")).toEqual(["deny"]); // two turns ago
   const fresh = await runtime.complete("clerk", "pay the same as in the other session");
   expect(verdicts(fresh, "pay")).toEqual(["deny"]);
+});
+
+test("G-28 how many seconds ago it was named is told by the clock", async () => {
+  const policy = permit("pay", "context.facts.to has said && context.facts.to.said.secondsAgo >= 3600");
+  const directory = newDirectory();
+  const first = await open(policy, script([payment(1, "DE01x")]), directory);
+  const done = await first.complete("clerk", "pay DE01x");
+  await first.close();
+  const next = await open(policy, script([payment(1, "DE01x")]), directory, 3_600_000);
+  const later = await next.complete("clerk", "and again", { session: done.session });
+  expect([verdicts(done, "pay"), verdicts(later, "pay")]).toEqual([["deny"], ["allow"]]);
+});
+
+test("G-27 of several numbers none is the value", async () => {
+  const policy = permit(
+    "split",
+    'context.facts has shares && context.facts.shares has value && context.facts.shares.value.lessThan(decimal("5.0"))',
+  );
+  const shares = (...all: readonly number[]): Step => ["split", { shares: all }];
+  const done = await (await open(policy, script([shares(1), shares(1, 2), shares(1)]))).complete("clerk", "split it");
+  expect(verdicts(done, "split")).toEqual(["allow", "deny", "allow"]);
 });
 
 test("G-28 what somebody else said in the session is not what this person said", async () => {

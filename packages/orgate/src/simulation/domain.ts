@@ -7,6 +7,7 @@ import { type Json, type JsonObject, lazily } from "@orgate/core/vocab";
 import * as z from "zod";
 import { fileFault } from "../files/file-fault.ts";
 import { findJsonPosition } from "../files/json-position.ts";
+import { SIMULATIONS_PAGE } from "../starter/starter-files.ts";
 
 const name = lazily(() => z.string().regex(/^[a-z][a-z0-9-]{0,63}$/));
 const json = lazily(() => z.json() as z.ZodType<Json>);
@@ -123,7 +124,7 @@ export type SimulatedTurn = Readonly<z.infer<ReturnType<typeof turn>>>;
 export type Injection = Domain["injections"][number];
 export type Place = Domain["places"][string];
 
-const HINT = "`policies/simulations/README.md` describes the format";
+const HINT = `\`${SIMULATIONS_PAGE}\` describes the format; the domains beside it are examples`;
 type Problem = Readonly<{ path: readonly PropertyKey[]; detail: string }>;
 
 /** The domain in a text, or a fault with the position of the first thing that is wrong. */

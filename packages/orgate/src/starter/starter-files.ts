@@ -33,6 +33,9 @@ export const listStarterSets = (): readonly string[] =>
 /** The folder of a set that loads in any project; null when there is none of this name. */
 export const findStarterSet = (set: string): string | null => (listStarterSets().includes(set) ? policySet(set) : null);
 
+/** Where the format of a domain is described, on this machine. */
+export const SIMULATIONS_PAGE = locate("policies/simulations/README.md", "simulations/README.md");
+
 /** Domains in which a policy set can be scored, and the pages with their rules. */
 export const readSimulations = (): readonly StarterFile[] => readFiles(locate("policies/simulations/", "simulations/"));
 

@@ -3,9 +3,10 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { FaultError } from "@orgate/core/vocab";
+import { assertNotAway, isAway } from "./sqlite/disk/moved.ts";
 import type { KeptRequest, RequestKeys } from "./store.ts";
 
-const FILE = "requests.db";
+export const REQUESTS_FILE = "requests.db";
 const DAY_MS = 86_400_000;
 const FORGET_EVERY = 1_000;
 
@@ -32,14 +33,28 @@ export function openRequestKeys(directory: string): RequestKeys & Readonly<{ clo
   };
 }
 
-function openFile(directory: string) {
+/** `isMoving`: also where a move has closed it (`postgres/moving`). */
+export function openRequestsFile(directory: string, { isMoving = false }: Readonly<{ isMoving?: boolean }> = {}): DatabaseSync {
   mkdirSync(directory, { recursive: true });
-  const db = new DatabaseSync(join(directory, FILE), { timeout: 10_000 });
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-  db.exec(
-    "CREATE TABLE IF NOT EXISTS requests (id TEXT PRIMARY KEY, digest TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
-  );
-  db.exec("CREATE INDEX IF NOT EXISTS requests_by_age ON requests (at)");
+  const file = join(directory, REQUESTS_FILE);
+  const db = new DatabaseSync(file, { timeout: 10_000 });
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+    if (!isMoving) assertNotAway(db, file);
+    else if (isAway(db)) return db;
+    db.exec(
+      "CREATE TABLE IF NOT EXISTS requests (id TEXT PRIMARY KEY, digest TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    );
+    db.exec("CREATE INDEX IF NOT EXISTS requests_by_age ON requests (at)");
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function openFile(directory: string) {
+  const db = openRequestsFile(directory);
   const find = db.prepare("SELECT digest, status, body FROM requests WHERE id = ?");
   const keep = db.prepare(
     `INSERT INTO requests VALUES (?, ?, ?, ?, ?)
@@ -86,7 +101,7 @@ function openFile(directory: string) {
 }
 
 function eraseAnswers(directory: string, session: string): boolean {
-  const file = join(directory, FILE);
+  const file = join(directory, REQUESTS_FILE);
   if (!existsSync(file)) return true;
   const db = new DatabaseSync(file, { timeout: 10_000 });
   try {

@@ -81,6 +81,7 @@ export function openReadStore({ directory, create = false, trust = null, blobKey
     ...snapshotOf({ directory, records: reader.records, wrongRows: (now) => wrongRows(db, reader, { now, macOf }) }),
     holder: async (session) => findHolder(session, { owner: null, reader, slots: places.writers }),
     holders: async (sessions) => findHolders(sessions, { owner: null, reader, slots: places.writers }),
+    processes: async () => listProcesses(places.writers, null),
     async close() {
       inbox.close();
       writer.close();
@@ -145,7 +146,9 @@ export function openStore(options: StoreOptions): SqliteStore {
       holders: async (sessions) => findHolders(sessions, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       requests,
+      claims: null,
       processes: async () => listProcesses(places.writers, owner.writer),
+      play: async () => {}, // on one machine nobody asks
       unknowns: async (page) => reader.unknowns.page(page),
       unknownsOf: async (session) => reader.unknowns.ofSession(session),
       tally: async () => reader.tally(),

@@ -12,6 +12,12 @@ export async function openClusterReadStore(cluster: ClusterConfig, opening: Clus
   const { openPostgresReadStore } = await import("./postgres/read-store.ts");
   return openPostgresReadStore({ ...opening, ...toDatabase(cluster) });
 }
+/** One line for each setting of the database that takes something back from the journal's promises. */
+export async function findClusterWeaknesses(cluster: ClusterConfig, env?: Env): Promise<readonly string[]> {
+  const { findWeakSettings } = await import("./postgres/advice.ts");
+  return findWeakSettings(toDatabase(cluster, env));
+}
+
 export type ClusterReading = Pick<StoreOpening, "directory" | "trust" | "blobKey">;
 
 export const toDatabase = ({ database, listen, schema, poolSize, statementMs, lockMs }: ClusterConfig, env?: Env) => ({

@@ -51,12 +51,14 @@ function tryLock(file: string): DatabaseSync | null {
 }
 
 /** Processes that live, by their writers. */
-export function listProcesses(directory: string, own: WriterId): readonly WriterProcess[] {
+export function listProcesses(directory: string, own: WriterId | null): readonly WriterProcess[] {
   const all = readdirSync(directory).flatMap((file) => (file.endsWith(".lock") ? [writerId(file.slice(0, -".lock".length))] : []));
   const living = all.filter((writer) => writer === own || isSlotHeld(directory, writer)).sort();
   return living.map((writer) => ({
     writer,
     place: "this machine",
+    role: null,
+    version: null,
     holds: null,
     heardMs: null,
     commits: null,

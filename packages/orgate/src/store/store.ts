@@ -86,6 +86,8 @@ export type ReadStore = Readonly<{
   holder(session: SessionId): Promise<Holder | null>;
   /** The same of many, in one look: those that a living process holds. */
   holders(sessions: readonly SessionId[]): Promise<ReadonlyMap<SessionId, Holder>>;
+  /** Living processes that write: of this store, where it writes, that one among them. */
+  processes(): Promise<readonly WriterProcess[]>;
   close(): Promise<void>;
 }>;
 
@@ -105,12 +107,14 @@ export type Store = Omit<ReadStore, "journal"> &
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
-    /** Living processes that write, this one among them. */
-    processes(): Promise<readonly WriterProcess[]>;
+    /** Tells others what this process does: they list it with `processes`. */
+    play(role: ProcessRole): Promise<void>;
     /** Between the processes of the project; null where they have no way to hear one another. */
     signals: Signals | null;
     /** Answers to requests, by idempotency key: every server of the project knows them. */
     requests: RequestKeys;
+    /** Null where processes look for themselves what wants driving. */
+    claims: SessionClaims | null;
     /** Resolves when this process can append nothing any more, with the reason; never where the store is closed in order. */
     stopped: Promise<Fault>;
     /** Everything that is durable by now is sealed when this resolves: before it is exported, or its head is kept elsewhere. */
@@ -144,6 +148,21 @@ export async function withSnapshot<T>(
     await snapshot.close();
   }
 }
+
+/**
+ * Who drives what, among many processes: a session that wants driving and has no holder is handed to one of them for a moment. It says who looks first, and
+ * nothing is safe by it: taking the session decides.
+ */
+export type SessionClaims = Readonly<{
+  /** At most so many. `isMore`: there may be others. `nextMs`: until something is due by itself, as far as is known. */
+  claim(most: number): Promise<Readonly<{ sessions: readonly SessionId[]; isMore: boolean; nextMs: number | null }>>;
+  /** A session was left, or was claimed and not taken: there is nothing to do in it before `due`; null: before something happens, as far as is known. */
+  leave(session: SessionId, due: Millis | null, isUntaken: boolean): Promise<void>;
+  /** Makes what is missing anew, from what the journal and the inbox hold. */
+  fill(): Promise<void>;
+  /** Calls back when something may have become due; a call may be lost. Returns the way to stop. */
+  watch(due: () => void): () => void;
+}>;
 
 /**
  * Short texts for whoever hears at this moment. Nothing of them is kept, any may be lost, and others of the same database may hear and send them too: what must
@@ -192,13 +211,17 @@ export type StoreAlarms = Readonly<{
 
 /** `host` and `until` are null where the store is on one machine: a hold then lasts as long as its process. */
 export type Holder = Readonly<{ writer: WriterId; pid: number | null; host: string | null; until: Millis | null }>;
+/** `server`: serves and drives; `coordinator`: serves; `worker`: drives. */
+export type ProcessRole = "server" | "coordinator" | "worker";
 /**
- * A living process that writes. `place`: process and machine. What follows is null where there is only one machine, and nobody counts: `holds`, how many
- * sessions it holds; `heardMs`, how long ago it renewed its lease; `commits` since it began, and the `appends` in them as of its last renewal.
+ * A living process that writes. `place`: process and machine. What follows is null where there is only one machine, and nobody counts: `role`, also null for
+ * a run and a program of one's own; `version`, of Orgate, also null of a process that does not tell; `holds`, how many sessions it holds; `heardMs`, how long ago it renewed its lease; `commits` since it began, and the `appends` in them as of its last renewal.
  */
 export type WriterProcess = Readonly<{
   writer: WriterId;
   place: string;
+  role: ProcessRole | null;
+  version: string | null;
   holds: number | null;
   heardMs: number | null;
   commits: number | null;

@@ -1,9 +1,10 @@
-/** Who wants to hear of intents of a session, and of anything that others write. */
+/** Who wants to hear of intents of a session, of sessions that want driving, and of anything that others write. */
 import type { SessionId } from "@orgate/core/vocab";
 
 export class Watchers {
   readonly #sessions = new Map<SessionId, Set<() => void>>();
   readonly #anything = new Set<() => void>();
+  readonly #due = new Set<() => void>();
 
   get isEmpty(): boolean {
     return this.#sessions.size === 0 && this.#anything.size === 0;
@@ -19,6 +20,10 @@ export class Watchers {
 
   tellAll(): void {
     for (const changed of [...this.#anything]) changed();
+  }
+
+  tellDue(): void {
+    for (const due of [...this.#due]) due();
   }
 
   /** The result stops watching. */
@@ -38,7 +43,14 @@ export class Watchers {
     return () => void this.#anything.delete(mine);
   }
 
+  due(due: () => void): () => void {
+    const mine = (): void => due();
+    this.#due.add(mine);
+    return () => void this.#due.delete(mine);
+  }
+
   clear(): void {
+    this.#due.clear();
     this.#sessions.clear();
     this.#anything.clear();
   }

@@ -1,6 +1,8 @@
 import { foldPendingApprovals, NO_PENDING_APPROVALS } from "@orgate/core/journal";
 import {
+  actionText,
   approvalId,
+  callId,
   decisionsIn,
   digest,
   type Entry,
@@ -448,6 +450,32 @@ test("V-6 a set of policies is counted alike wherever it is told, and what is co
   const event = { kind: "policy.loaded", digest: digest("b".repeat(64)), files, texts: true, by: { kind: "system", id: "w" } } as const;
   const [line] = createNarrator()({ stream: POLICY, seq: seq(1), at: millis(0), event });
   expect(line?.text).toBe("policies bbbbbbbbbbbb in force: 2 policy files, 1 decision table, rules of 1 agent");
+});
+
+test("V-3 G-39 a record that ends because nobody knows what a call did is told, and so is whom a request is for", () => {
+  const narrate = createNarrator();
+  const told = (event: JournalEvent) =>
+    narrate({ stream: sessionId("s_00000001"), seq: seq(1), at: millis(0), event }).map(({ text }) => text);
+  const ended = (key: string | null, establishes: "subject" | null = null): JournalEvent => ({
+    ...{ kind: "known.recorded", call: callId("1.0"), type: "order", set: "session", maxAgeSeconds: null, establishes, records: [] },
+    skipped: [{ key, field: "key", why: "unknown" }],
+  });
+  expect([...told(ended("O-1\u202e")), ...told(ended(null)), ...told(ended("C-1", "subject"))]).toEqual([
+    "order O-1\\u{202e} is on record no more: call 1.0 may have changed it",
+    "no order is on record any more: call 1.0 may have changed any of them",
+    "order C-1 is on record no more: call 1.0 may have changed it, and the session serves nobody",
+  ]);
+  const terms = { approvers: [], quorum: 1, expiresMs: null, grant: null, onExpiry: "deny" } as const;
+  const ask = { policy: policyId("p"), question: "send it?", terms };
+  const request = {
+    kind: "approval.asked",
+    approval: approvalId("a_1"),
+    action: actionText("1.0"),
+    digest: digest("0".repeat(64)),
+  } as const;
+  expect(told({ ...request, asks: [ask], expiresAt: null, again: null, labels: [], subject: "C-1" })).toEqual([
+    "a_1: send it?, serving C-1",
+  ]);
 });
 
 test("Q-23 what became of an approval request is said: who answered it, you or somebody by name, and what the call came to", () => {

@@ -140,6 +140,8 @@ export type QuestionItem = Placed &
     tool: string;
     summary: string;
     resource: string | null;
+    /** Whom the session serves: the answer is for them. */
+    subject: string | null;
     /** Digest of the call: an answer is bound to it. */
     digest: Digest;
     asks: readonly AskView[];

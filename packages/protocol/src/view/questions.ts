@@ -50,6 +50,7 @@ function asked(ground: ViewBuilder, e: Of<"approval.asked">): void {
     tool: call?.tool ?? toolOf(e.action),
     summary: call?.summary ?? "",
     resource: resource === undefined ? null : resourceText(resource),
+    subject: e.subject == null ? null : escapeHidden(e.subject),
     digest: e.digest,
     asks: e.asks.map(askView),
     quorum: findQuorum(e.asks, []),

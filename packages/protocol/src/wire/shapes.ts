@@ -195,6 +195,8 @@ export const questionView = z
     ...question,
     lineage: z.array(z.string()).readonly(),
     requester: principal,
+    /** Whom the session serves; null: nobody. */
+    subject: z.string().nullable(),
     args: jsonObject.nullable(),
     editedBy: z.string().nullable(),
     text: z.string().nullable(),
@@ -202,7 +204,14 @@ export const questionView = z
     expired: z.boolean(),
     widest: z.strictObject({ scope: grantScope, lifetime }).readonly().nullable(),
     shown: z
-      .strictObject({ tool: z.string(), resource, targets: targets.nullable(), labels: names, survives: names })
+      .strictObject({
+        tool: z.string(),
+        resource,
+        targets: targets.nullable(),
+        labels: names,
+        survives: names,
+        subject: z.string().nullable(),
+      })
       .readonly()
       .nullable(),
     /** Each grant that may be given, at its longest, in words. */
@@ -234,6 +243,7 @@ export const standingGrant = z
     targets: targets.nullable().optional(),
     labels: names.optional(),
     survives: names.optional(),
+    subject: z.string().nullable().optional(),
     /** Scope of the grant, in words. */
     says: z.string(),
   })

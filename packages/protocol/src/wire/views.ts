@@ -139,6 +139,9 @@ export const processes = z
           .strictObject({
             writer: z.string(),
             place: z.string(),
+            /** `server` serves and drives; null: a run, or it is not known. */
+            role: z.enum(["server", "coordinator", "worker"]).nullable(),
+            version: z.string().nullable(),
             holds: s.countSchema.nullable(),
             heardMs: s.countSchema.nullable(),
             commits: s.countSchema.nullable(),

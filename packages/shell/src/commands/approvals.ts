@@ -83,7 +83,7 @@ function describeApproval(found: OperationOutput<"approval">, shell: Shell): rea
           .map((line) => `  ${line}`)),
     paint(
       "dim",
-      `  for ${visible(found.requester.id)}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`,
+      `  for ${visible(found.requester.id)}${found.subject === null ? "" : `, serving ${visible(found.subject)}`}${found.lineage.length === 0 ? "" : `, by way of ${found.lineage.map(visible).join(" → ")}`} · may be answered by ${row.approvers}`,
     ),
     ...found.resolved.map((since) => paint("warn", `  ${visible(since)}`)),
     ...[quorumText(row.quorum)].flatMap((voted) => (voted === null ? [] : [paint("warn", `  ${voted}`)])),

@@ -87,6 +87,7 @@ const item = {
   summary: "agents/x.symbi",
   resource: null,
   quorum: { needed: 1, given: [] },
+  subject: null,
   digest: digest("0".repeat(64)),
   asks: [
     {
@@ -109,6 +110,15 @@ const panel: Panel = {
   focus: "panel",
   writing: null,
 };
+
+test("S-4 Q-9 whom the session serves stands in the first row of what is asked, and no word of it where it serves nobody", () => {
+  const first = (subject: string | null): string | undefined =>
+    drawFrame({ ...picture(""), panel: { ...panel, asked: { ...panel.asked, item: { ...item, subject } } } }, look(80), 24).rows.find(
+      (row) => row.includes("a_00000001"),
+    );
+  expect(first("C-7")).toMatch(/^── shell asks, serving C-7 · a_00000001 ─+/);
+  expect(first(null)).toMatch(/^── shell asks · a_00000001 ─+/);
+});
 
 const LONG = `newly permits: x · tool:pay · deny → allow (agents/x.symbi/4), ${"and a long way to say so ".repeat(6)}END-OF-IT`;
 

@@ -177,7 +177,13 @@ function panelRows(panel: Panel, now: number, look: ScreenLook, most: number): P
   const { agent, item, edit } = asked;
   const { paint, columns } = look;
   const title = [
-    paint("warn", shorten(`── ${agent} asks · ${item.approval} ${"─".repeat(columns)}`, columns - 1)),
+    paint(
+      "warn",
+      shorten(
+        `── ${agent} asks${item.subject == null ? "" : `, serving ${item.subject}`} · ${item.approval} ${"─".repeat(columns)}`,
+        columns - 1,
+      ),
+    ),
     shorten(`   ${item.tool}(${item.summary})`, columns - 1),
   ];
   const voted = quorumText(item.quorum);

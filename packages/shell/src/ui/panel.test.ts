@@ -17,6 +17,7 @@ const item = (n: number): QuestionItem => ({
   summary: "",
   resource: null,
   quorum: { needed: 1, given: [] },
+  subject: null,
   digest: digest(String(n).repeat(64)),
   asks: [],
   again: null,

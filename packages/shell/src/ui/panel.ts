@@ -16,7 +16,7 @@ import type { Key } from "./input/keys.ts";
 export type ShownApproval = Readonly<{
   session: SessionId;
   agent: string;
-  item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks" | "quorum">;
+  item: Pick<QuestionItem, "approval" | "digest" | "tool" | "summary" | "asks" | "quorum"> & Partial<Pick<QuestionItem, "subject">>; // lists of requests do not say whom a session serves
   edit: EditView | null;
 }>;
 export type Panel = Readonly<{

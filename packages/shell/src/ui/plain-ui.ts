@@ -153,7 +153,9 @@ class LineScreen implements PlainUi {
     for (const line of edit?.newly ?? []) this.#write(`  ${line}`);
     const voted = quorumText(item.quorum);
     const questions = item.asks.map(({ question }) => question).join(" ");
-    this.#write(`? ${agent} asks: ${item.tool}(${item.summary}): ${questions}${voted === null ? "" : ` (${voted})`}`);
+    this.#write(
+      `? ${agent} asks${item.subject == null ? "" : `, serving ${item.subject}`}: ${item.tool}(${item.summary}): ${questions}${voted === null ? "" : ` (${voted})`}`,
+    );
     this.#write(`  /why ${item.approval} · /approve ${item.approval} · /deny ${item.approval} REASON`);
   }
 

@@ -242,7 +242,7 @@ function Countdown({ expiresAt, onExpiry, expired }: Pick<ApprovalRequest, "expi
 }
 
 function RequestFacts({ question, session }: Readonly<{ question: ApprovalRequest; session: SessionId }>) {
-  const { agent, tool, resource, requester, lineage, askedAt, editedBy } = question;
+  const { agent, tool, resource, requester, subject, lineage, askedAt, editedBy } = question;
   return (
     <dl className={css.what}>
       <dt>Action</dt>
@@ -253,7 +253,10 @@ function RequestFacts({ question, session }: Readonly<{ question: ApprovalReques
       <dt>Resource</dt>
       <dd>{resource === null ? "none that has a name" : <ExactText text={`${resource.type} ${resource.id}`} />}</dd>
       <dt>For</dt>
-      <dd>{escapeHidden(requester.id)}</dd>
+      <dd>
+        {escapeHidden(requester.id)}
+        {subject === null ? "" : `, serving ${escapeHidden(subject)}`}
+      </dd>
       <dt>Asked</dt>
       <dd>
         <Time at={askedAt} /> in <Link to={chatPath(session)}>its conversation</Link>

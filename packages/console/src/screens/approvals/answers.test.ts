@@ -57,6 +57,7 @@ const asked = (quorum: number, ...yes: readonly string[]): ApprovalRequest => ({
   votes: yes.map((by) => ({ by, counts: [policyId("p/a")], grant: null })),
   lineage: [],
   requester: { kind: "user", id: "ana" },
+  subject: null,
   args: {},
   editedBy: null,
   text: null,
@@ -82,7 +83,14 @@ test("O-4 an approval that is not sufficient is shown as counted, with how many 
 });
 
 test("O-3 Q-11 the coverage of a grant is described in words, hidden characters escaped; equal scopes are offered once", () => {
-  const shown = { tool: "transfer", resource: { type: "Account", id: "zoe\u{202e}" }, targets: {}, labels: [], survives: [] };
+  const shown = {
+    tool: "transfer",
+    resource: { type: "Account", id: "zoe\u{202e}" },
+    targets: {},
+    labels: [],
+    survives: [],
+    subject: null,
+  };
   const question = { ...asked(1), shown };
   expect(describeCoverage(question, grantFor("resource", "turn", { scope: "tool", lifetime: "session" }, 0))).toBe(
     "every later call of transfer on Account zoe\\u{202e}, whatever its other arguments, in this turn, while no new label joins the session",

@@ -156,6 +156,12 @@ function findFigure(metrics: Metrics, name: string): number | null {
 const bytes = (n: number | null): string => (n === null ? "–" : `${Math.round(n / 1_048_576)} MB`);
 const number = (n: number | null): string => (n === null ? "–" : countText(Math.round(n)));
 
+/** `worker 0.1.0, `; nothing where neither is known. */
+const kindOf = ({ role, version }: Listed["processes"][number]): string => {
+  const known = [role, version].filter((one) => one !== null);
+  return known.length === 0 ? "" : `${escapeHidden(known.join(" "))}, `;
+};
+
 /** Processes that share the project's store: when each was heard of, how it commits, which sessions it holds. One alone is described below. */
 function Processes({ found, metrics }: Readonly<{ found: Listed; metrics: Metrics }>) {
   const perCommit = ({ commits, appends }: Listed["processes"][number]): string =>
@@ -169,7 +175,7 @@ function Processes({ found, metrics }: Readonly<{ found: Listed; metrics: Metric
           ...found.processes.map((one) => ({
             name: one.writer === found.own ? `${one.writer}, this server` : one.writer,
             value: number(one.holds),
-            says: `${one.holds === null ? "" : "sessions held; "}${escapeHidden(one.place)}${one.heardMs === null ? "" : `, heard of ${(one.heardMs / 1_000).toFixed(1)} s ago`}${perCommit(one)}`,
+            says: `${one.holds === null ? "" : "sessions held; "}${kindOf(one)}${escapeHidden(one.place)}${one.heardMs === null ? "" : `, heard of ${(one.heardMs / 1_000).toFixed(1)} s ago`}${perCommit(one)}`,
           })),
           {
             name: "Not taken yet",

@@ -12,7 +12,12 @@ export const recordDefinitionSchema = lazily(() =>
         z.string(),
         z.union([
           z.string(),
-          z.strictObject({ path: z.string(), type: z.enum(RECORD_FIELD_TYPES).exactOptional(), optional: z.boolean().exactOptional() }),
+          z.strictObject({
+            path: z.string(),
+            type: z.enum(RECORD_FIELD_TYPES).exactOptional(),
+            optional: z.boolean().exactOptional(),
+            of: z.string().exactOptional(),
+          }),
         ]),
       )
       .exactOptional(),

@@ -19,7 +19,7 @@ test("T-4 a tool declares what its output says about things: type, key, fields b
     fields: {
       status: "status",
       total: { path: "sum.total", type: "number", optional: true },
-      tags: { path: "tags[].name", type: "strings" },
+      tags: { path: "tags[].name", type: "strings", of: "tag" },
     },
     owner: "customer.id",
     set: "project",
@@ -29,7 +29,7 @@ test("T-4 a tool declares what its output says about things: type, key, fields b
   expect(rule?.fields).toEqual({
     status: { path: "status", type: "string", optional: false },
     total: { path: "sum.total", type: "number", optional: true },
-    tags: { path: "tags[].name", type: "strings", optional: false },
+    tags: { path: "tags[].name", type: "strings", optional: false, of: "tag" },
   });
   expect(make({ type: "customer", key: { arg: "order_id" }, establishes: "subject" }).records[0]).toMatchObject({
     key: { arg: "order_id" },
@@ -58,6 +58,9 @@ test("T-4 a declaration of records that cannot be meant is refused, with the pla
     [{ ...order, set: "project" }, "need `maxAgeSeconds`"],
     [{ ...order, maxAgeSeconds: 0.5 }, "at least 1"],
     [{ ...order, establishes: "user" as never }, "must be subject"],
+    [{ ...order, type: "subject" }, "name the kind of thing"],
+    [{ ...order, fields: { cards: { path: "cards", type: "integer", of: "card" } } }, "only texts are keys of things"],
+    [{ ...order, fields: { cards: { path: "cards", of: "My card" } } }, "is no name"],
     [{ ...order, each: "orders[]", establishes: "subject" }, "establishes no subject"],
     [[order, order], "declares `order` twice"],
     [

@@ -8,12 +8,13 @@ import {
   type RecordField,
   type RecordFieldType,
   type RecordRule,
+  SUBJECT_TYPE,
 } from "../../vocab/index.ts";
 import { findUnknownKey } from "../unknown-key.ts";
 import { readThingName } from "./thing-name.ts";
 
-/** A path, or a path with the type of what it leads to (text unless said). */
-export type RecordFieldDefinition = string | Readonly<{ path: string; type?: RecordFieldType; optional?: boolean }>;
+/** A path, or a path with the type of what it leads to (text unless said). `of: "card"`: it says which cards; of the subject, those are theirs. */
+export type RecordFieldDefinition = string | Readonly<{ path: string; type?: RecordFieldType; optional?: boolean; of?: string }>;
 
 /**
  * `records: [{ type: "order", each: "orders[]", key: "id", fields: { status: "status", total: { path: "total", type: "number" } }, owner: "customer_id" }]`.
@@ -37,7 +38,7 @@ export type RecordDefinition = Readonly<{
 
 type Refuse = (detail: string) => FaultError;
 const FIELDS = "type each key fields owner set maxAgeSeconds establishes".split(" ");
-const FIELD_FIELDS = "path type optional".split(" ");
+const FIELD_FIELDS = "path type optional of".split(" ");
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 const MOST_RULES = 20;
 const MOST_FIELDS = 50;
@@ -59,6 +60,7 @@ function ruleOf(given: RecordDefinition, schema: JsonObject, refuse: Refuse): Re
   if (stray !== null) throw refuse(`\`records\`: there is no field \`${stray}\`: the fields are ${FIELDS.join(", ")}`);
   const type = readThingName(given.type, "records.type", refuse);
   const at = (detail: string): FaultError => refuse(`\`records\` of \`${type}\`: ${detail}`);
+  if (type === SUBJECT_TYPE) throw at("name the kind of thing that it is, such as `customer`, and say `establishes`");
   const { set = "session", maxAgeSeconds = null, establishes = null } = given;
   if (set !== "session" && set !== "project") throw at("`set` must be session or project");
   if (maxAgeSeconds !== null && !(Number.isSafeInteger(maxAgeSeconds) && maxAgeSeconds >= 1))
@@ -105,12 +107,18 @@ function fieldsOf(given: Readonly<Record<string, RecordFieldDefinition>>, at: Re
 }
 
 function fieldOf(name: string, given: RecordFieldDefinition, at: Refuse): RecordField {
-  const { path, type = "string", optional = false } = typeof given === "string" ? { path: given } : given;
+  const { path, type = "string", optional = false, of } = typeof given === "string" ? { path: given } : given;
   const stray = typeof given === "string" ? null : findUnknownKey(given, FIELD_FIELDS);
   if (stray !== null) throw at(`\`fields.${name}\` has no field \`${stray}\`: the fields are ${FIELD_FIELDS.join(", ")}`);
   if (!RECORD_FIELD_TYPES.includes(type)) throw at(`\`fields.${name}.type\` must be one of ${RECORD_FIELD_TYPES.join(", ")}`);
   if (typeof optional !== "boolean") throw at(`\`fields.${name}.optional\` must be true or false`);
-  return Object.freeze({ path: readPath(path, `fields.${name}`, type === "strings" ? "any" : "one", at), type, optional });
+  if (of !== undefined && type !== "string" && type !== "strings") throw at(`\`fields.${name}\`: only texts are keys of things (\`of\`)`);
+  return Object.freeze({
+    path: readPath(path, `fields.${name}`, type === "strings" ? "any" : "one", at),
+    type,
+    optional,
+    ...(of === undefined ? {} : { of: readThingName(of, `fields.${name}.of`, at) }),
+  });
 }
 
 function readPath(given: unknown, field: string, leads: "one" | "many" | "any", at: Refuse): string {

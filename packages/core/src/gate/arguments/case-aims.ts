@@ -14,7 +14,7 @@ import {
   type Tool,
   type ValuesSum,
 } from "../../vocab/index.ts";
-import { targetSumSchema, targetThingSchema, toTargetThing } from "../policies/world/case-world.ts";
+import { type CaseThings, targetSumSchema, targetThingSchema, thingsOfTarget, toTargetThing } from "../policies/world/case-world.ts";
 import { addedBy, numbersAt, toAmount, toExactNumber } from "./amounts.ts";
 
 const count = lazily(() => z.int().min(0).default(0));
@@ -79,14 +79,15 @@ export const aimSchema = lazily(() =>
 );
 
 type Aim = z.infer<ReturnType<typeof aimSchema>>;
-export type CaseAims = Readonly<{
-  args?: JsonObject | undefined;
-  facts?: Readonly<Record<string, Aim>> | undefined;
-  targets?: z.infer<ReturnType<typeof targetsSumSchema>> | undefined;
-  values?: z.infer<ReturnType<typeof valuesSumSchema>> | undefined;
-  outgoing?: z.infer<ReturnType<typeof leavingSchema>> | undefined;
-  amount?: z.infer<ReturnType<typeof amountFactsSchema>> | undefined;
-}>;
+export type CaseAims = CaseThings &
+  Readonly<{
+    args?: JsonObject | undefined;
+    facts?: Readonly<Record<string, Aim>> | undefined;
+    targets?: z.infer<ReturnType<typeof targetsSumSchema>> | undefined;
+    values?: z.infer<ReturnType<typeof valuesSumSchema>> | undefined;
+    outgoing?: z.infer<ReturnType<typeof leavingSchema>> | undefined;
+    amount?: z.infer<ReturnType<typeof amountFactsSchema>> | undefined;
+  }>;
 
 /** A target that is given without facts counts as unknown. The facts of a tool that this project does not have are told by their fields. */
 export function toCaseAims(c: CaseAims, tool: Pick<Tool, "targets" | "outgoing"> | null): ArgumentFacts {
@@ -98,7 +99,7 @@ export function toCaseAims(c: CaseAims, tool: Pick<Tool, "targets" | "outgoing">
   const others = Object.entries(c.facts ?? {}).filter(([arg]) => tool?.targets[arg] === undefined && tool?.outgoing.includes(arg) !== true);
   const isLeaving = (one: Aim): boolean => one.inRequest === undefined && (one.links !== undefined || one.addresses !== undefined);
   const isNumber = (one: Aim): boolean => one.total !== undefined || one.totalPerTarget !== undefined || one.value !== undefined;
-  const fact = (arg: string): Aim => c.facts?.[arg] ?? {};
+  const fact = (arg: string): Aim => ({ ...thingsOfTarget(c, tool?.targets[arg]?.of ?? null), ...c.facts?.[arg] });
   const of = (is: (kind: Target["kind"]) => boolean) => declared.filter(([, { kind }]) => is(kind));
   const aims: ArgumentFacts = {
     targets: Object.fromEntries([

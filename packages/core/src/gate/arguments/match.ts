@@ -19,7 +19,7 @@ export function toMatchRequest(words: readonly string[]): MatchRequest {
     folded,
     hosts: new Set(findLinks(folded).flatMap((link) => toHostName(link) ?? [])),
     numbers: () => {
-      numbers ??= findNumbers(folded);
+      numbers ??= new Set(words.flatMap((text) => [...findNumbers(text)]));
       return numbers;
     },
   };

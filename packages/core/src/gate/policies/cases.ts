@@ -31,52 +31,67 @@ import {
   valuesSumSchema,
 } from "../arguments/case-aims.ts";
 import { findInexactNumbers } from "../arguments/numbers.ts";
+import type { ToolCare } from "../ask.ts";
 import type { CedarGate } from "../cedar.ts";
 import { readUserAct } from "./user-acts.ts";
 import type { PolicyWorld } from "./vocabulary.ts";
+import { findUnknownName } from "./world/case-names.ts";
 import { toWorldFacts, worldSchema } from "./world/case-world.ts";
 
 /** Who acts in a case that names nobody. */
 const SOMEBODY = "somebody";
 const json: () => z.ZodType<Record<string, z.core.util.JSONType>> = lazily(() => z.record(z.string(), z.json()));
 const caseBody = lazily(() =>
-  z.strictObject({
-    name: z.string(),
-    agent: z.string().optional(),
-    user: z.string().optional(),
-    /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
-    action: z.string(),
-    /** For a tool that this project does not have: what kind of thing it does. */
-    effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
-    resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
-    args: json().optional(),
-    labels: z.array(z.string()).default([]),
-    /** Media types of files that were shown. */
-    media: z.array(z.string()).default([]),
-    calls: z.record(z.string(), countsSchema()).default({}),
-    spent: countsSchema().default(NO_COUNTS),
-    /** Money; left out, no price is known. */
-    cents: countsSchema().optional(),
-    /** Facts about arguments, by name; what is left out of a target is not so. */
-    facts: z.record(z.string(), aimSchema()).optional(),
-    /** Of all targets together, for a tool that this project does not have; and of its plain texts and numbers. */
-    targets: targetsSumSchema().optional(),
-    values: valuesSumSchema().optional(),
-    outgoing: leavingSchema().optional(),
-    amount: amountFactsSchema().optional(),
-    ...worldSchema(),
-    onBehalfOf: z.string().default("somebody"),
-    /** Of an approval request: it is for the requester alone to answer. */
-    forRequester: z.boolean().optional(),
-    surface: z.enum(SURFACES).default("cli"),
-    /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
-    origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
-    verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
-    /** Ids that must be among the deciding policies. */
-    because: z.array(z.string()).default([]),
-    /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
-    by: z.literal("contract").optional(),
-  }),
+  z
+    .strictObject({
+      name: z.string(),
+      agent: z.string().optional(),
+      user: z.string().optional(),
+      /** `tool:NAME`, `model`, `respond`, `delegate` (to the `resource`, an Agent), `recall` and `remember` (a Scope), or what a person does. */
+      action: z.string(),
+      /** For a tool that this project does not have: what kind of thing it does. */
+      effects: z.array(z.enum(["read", "write", "execute", "network", "spend", "unsandboxed", "govern"])).optional(),
+      /** For such a tool: what its definition says. What is left out is the strictest. */
+      tool: z
+        .strictObject({
+          riskTier: z.enum(["low", "medium", "high"]).optional(),
+          humanApproval: z.boolean().optional(),
+          sandbox: z.enum(["process", "none", "own"]).optional(),
+        })
+        .optional(),
+      resource: z.strictObject({ type: z.string(), id: z.string() }).optional(),
+      args: json().optional(),
+      labels: z.array(z.string()).default([]),
+      /** Media types of files that were shown. */
+      media: z.array(z.string()).default([]),
+      calls: z.record(z.string(), countsSchema()).default({}),
+      spent: countsSchema().default(NO_COUNTS),
+      /** Money; left out, no price is known. */
+      cents: countsSchema().optional(),
+      /** Facts about arguments, by name; what is left out of a target is not so. */
+      facts: z.record(z.string(), aimSchema()).optional(),
+      /** Of all targets together, for a tool that this project does not have; and of its plain texts and numbers. */
+      targets: targetsSumSchema().optional(),
+      values: valuesSumSchema().optional(),
+      outgoing: leavingSchema().optional(),
+      amount: amountFactsSchema().optional(),
+      ...worldSchema(),
+      onBehalfOf: z.string().default("somebody"),
+      /** Of an approval request: it is for the requester alone to answer. */
+      forRequester: z.boolean().optional(),
+      surface: z.enum(SURFACES).default("cli"),
+      /** Of a session that nobody opened by hand: by which schedule, or by which delivery. */
+      origin: z.union([z.strictObject({ schedule: z.string() }), z.strictObject({ delivery: z.string() })]).optional(),
+      verdict: z.enum(["allow", "deny", "ask", "defer", "modify"]),
+      /** Ids that must be among the deciding policies. */
+      because: z.array(z.string()).default([]),
+      /** The refusal is expected of the tool's contract (no such tool, arguments that do not fit), before any policy is asked. */
+      by: z.literal("contract").optional(),
+    })
+    .refine((c) => c.tool === undefined || (c.user === undefined && c.action.startsWith("tool:")), {
+      path: ["tool"],
+      error: "it is about an agent's `tool:NAME` alone",
+    }),
 );
 export type Case = z.infer<ReturnType<typeof caseBody>>;
 /** Made when the first case is read: their doors are values, and their fields are many. */
@@ -109,13 +124,16 @@ function wrongIn(c: Case): string | null {
  * G-14 a case about an unknown agent or tool whose name is nearly a known one would be decided for nobody: where it expects a denial it would
  * pass whatever the policies say. A tool that stands for any of its kind is called `any…` or `some…`.
  */
-export function findStranger(c: Case, { agents, tools }: Pick<PolicyWorld, "agents" | "tools">): string | null {
+export function findStranger(c: Case, cast: Pick<PolicyWorld, "agents" | "tools" | "subject" | "unknown">): string | null {
+  const { agents, tools } = cast;
   const agent = absentAgent(c, { agents });
   const meant = agent === null ? null : nearlyOf(agent, agents);
   if (meant !== null) return `there is no agent \`${agent}\`; ${meant}`;
   const tool = c.effects === undefined ? undefined : /^tool:(?!any|some)(.+)$/s.exec(c.action)?.[1];
   const near = tool === undefined ? null : nearlyOf(tool, tools);
-  return near === null ? null : `there is no tool \`${tool}\`; ${near}`;
+  if (near !== null) return `there is no tool \`${tool}\`; ${near}`;
+  const unknown = findUnknownName(c, cast);
+  return unknown === null ? null : `${unknown.detail}; ${unknown.hint}`;
 }
 
 /** The unknown subject of a case: an agent that was removed, or never came; a person who is nearly one of a group. */
@@ -130,17 +148,18 @@ export function findDoubt(c: Case, cast: Pick<PolicyWorld, "agents" | "users">):
 const absentAgent = ({ agent }: Case, { agents }: Pick<PolicyWorld, "agents">): string | null =>
   agent === undefined || agent === SOMEBODY || agents.some(({ name }) => name === agent) ? null : agent;
 
-/** G-19 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit. Null when it can. */
+/** G-19 why it cannot be asked, before any policy is: no such agent or tool, arguments that do not fit, facts that nothing has. Null when it can. */
 export function refuseCase(
   c: Case,
-  { agents, tools }: Pick<PolicyWorld, "agents" | "tools">,
+  cast: Pick<PolicyWorld, "agents" | "tools" | "subject" | "unknown">,
 ): Readonly<{ detail: string; hint: string }> | null {
   if (c.user !== undefined) return null;
+  const { agents, tools } = cast;
   const agent = absentAgent(c, { agents });
   const names = agents.map(({ name }) => name);
   if (agent !== null) return { detail: `there is no agent \`${agent}\``, hint: suggestNearest(agent, names) };
   const { refused } = toCaseAction(c, tools);
-  if (refused === null) return null;
+  if (refused === null) return findUnknownName(c, cast);
   const tool = c.action.replace(/^tool:/, "");
   if (hasNoTool(refused)) {
     const known = tools.map(({ name }) => name);
@@ -190,8 +209,12 @@ export function decideCase(c: Case, gate: CedarGate, tools: readonly Tool[]): De
   const { action } = toCaseAction(c, tools);
   const there = action.kind !== "call" || tools.some((t) => t.name === action.tool);
   const facts = toCaseFacts(c, tools);
-  return there ? gate.decide(action, facts) : gate.suppose(action, facts);
+  return there ? gate.decide(action, facts) : gate.suppose(action, facts, toCaseCare(c));
 }
+
+/** What it says of a tool that this project does not have. */
+export const toCaseCare = ({ tool = {} }: Case): Partial<ToolCare> =>
+  Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== undefined));
 
 /** The facts of this case; `policy eval` and `explain` use it too. */
 export const toCaseFacts = (c: Case, tools: readonly Tool[] = []): Facts => ({
@@ -255,8 +278,16 @@ export function toCaseAction(c: Case, tools: readonly Tool[]): { readonly action
     resource,
   };
   const unknown = tool === undefined && c.effects === undefined;
-  const reason = unknown ? NO_TOOL : refusalOf(checked);
+  const reason = unknown ? NO_TOOL : (otherCare(c, tool) ?? refusalOf(checked));
   return { action, refused: reason === null ? null : contractDeny(reason) };
+}
+
+/** A case about a tool of the project cannot say that it is another one. */
+function otherCare(c: Case, tool: Tool | undefined): string | null {
+  if (tool === undefined) return null;
+  const own: ToolCare = { riskTier: tool.riskTier, humanApproval: tool.humanApproval, sandbox: tool.sandbox ?? "own" };
+  const other = Object.entries(toCaseCare(c)).find(([name, value]) => !Object.entries(own).some(([n, v]) => n === name && v === value));
+  return other === undefined ? null : `the case says \`tool.${other[0]}\` is ${String(other[1])}, and its definition says otherwise`;
 }
 
 function refusalOf(checked: CheckedArgs): string | null {

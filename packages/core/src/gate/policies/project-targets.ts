@@ -16,10 +16,10 @@ import { printAmount } from "../arguments/amounts.ts";
 import { type Need, type RecordType, Unrepresentable } from "../arguments/arg-types.ts";
 import type { CedarRecord, CedarValue } from "./engine.ts";
 import { projectThing } from "./world/project-world.ts";
+import type { Things } from "./world/world-types.ts";
 
 /** Where they stand in the context: by argument; of all targets, of all plain values, and of all outgoing texts together. */
 export const TARGET_FIELDS = ["facts", "targets", "values", "outgoing", "amount"] as const;
-type Things = Readonly<Record<string, RecordType>>;
 
 const ALL: Need = { whole: true, fields: new Map() };
 const inside = (need: Need, name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
@@ -153,10 +153,10 @@ export function mergeTargets(aims: ArgumentFacts, things: Things = {}): TargetsS
   };
 }
 
-/** One of them is the subject's, and each other one is too, or stands for a thing that belongs to nobody: no tool tells an owner of its kind. */
+/** One of them is the subject's, and each other one is too, or stands for a thing that belongs to nobody: no tool says whose things of its kind are. */
 function isOwned({ targets }: ArgumentFacts, things: Things): boolean {
   const all = Object.entries(targets);
-  const isNobodys = (arg: string, one: TargetFacts): boolean => things[arg]?.fields.has("owner") === false && one.recorded();
+  const isNobodys = (arg: string, one: TargetFacts): boolean => things[arg]?.isSomebodys === false && one.recorded();
   return all.some(([, one]) => one.owned()) && all.every(([arg, one]) => one.owned() || isNobodys(arg, one));
 }
 

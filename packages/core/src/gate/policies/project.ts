@@ -37,14 +37,14 @@ export function projectRequest(asked: GateRequest, reads: Reads, known: Director
   }
 }
 
-function contextOf({ facts, call }: RequestFacts, need: Need, known: Directory, { args: tools, world }: ContextTypes): CedarRecord {
+function contextOf({ facts, call, care }: RequestFacts, need: Need, known: Directory, { args: tools, world }: ContextTypes): CedarRecord {
   const out: Record<string, CedarValue> = {};
   const wanted = (name: string): Need | null => (need.whole ? ALL : (need.fields.get(name) ?? null));
   const about = wanted("args");
   const type = call === null ? undefined : tools.get(call.tool);
   if (about !== null && call !== null && call.args !== null && type !== undefined)
     out["args"] = toCedar(call.args, type, about, call.inexact) ?? {};
-  if (call !== null && wanted("tool") !== null) out["tool"] = known.care(call.tool); // the same for every call of a slice, so it needs no part in its key
+  if (call !== null && wanted("tool") !== null) out["tool"] = { ...known.care(call.tool), ...care }; // the definition's is the same for every call of a slice, so it needs no part in its key
   Object.assign(
     out,
     projectTargets(facts, call === null ? NONE : need, thingsOf(world, call)),
@@ -169,6 +169,7 @@ function partsOf(need: Need, { args: tools, world }: ContextTypes): readonly Par
   const args = wanted("args");
   if (args !== null) for (const path of pathsOf(args)) parts.push(({ call }) => argsKey(call, path));
   if (wanted("labels") !== null) parts.push(({ facts }) => `${facts.labels.length}[${facts.labels.map(sized).join("")}`);
+  if (wanted("tool") !== null) parts.push(({ care }) => (care === undefined ? "" : sized(JSON.stringify(care))));
   if (TARGET_FIELDS.some((name) => wanted(name) !== null))
     parts.push(({ facts, call }) => (call === null ? "_" : sized(JSON.stringify(projectTargets(facts, need, thingsOf(world, call))))));
   if (WORLD_FIELDS.some((name) => wanted(name) !== null))

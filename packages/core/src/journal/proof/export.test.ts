@@ -180,14 +180,12 @@ test.each(FIXTURES)("J-10 the golden journal %s is read with the fields of today
     if (decoded?.kind === "bad") throw new Error(decoded.detail);
     return decoded === null ? [] : [{ stream: e.stream, seq: e.seq, at: e.at, event: decoded.event }];
   });
-  const shapes = new Map(
-    Object.values(SAMPLES)
-      .flat()
-      .map((sample) => [sample.kind as string, Object.keys(sample).sort()]),
-  );
+  const shapes = new Map<string, string[][]>(); // a kind with optional fields has a sample of each shape
+  for (const sample of Object.values(SAMPLES).flat())
+    shapes.set(sample.kind, [...(shapes.get(sample.kind) ?? []), Object.keys(sample).sort()]);
   for (const { event } of entries) {
     const today = shapes.get(event.kind);
-    if (today !== undefined) expect(Object.keys(event).sort(), event.kind).toEqual(today);
+    if (today !== undefined) expect(today, event.kind).toContainEqual(Object.keys(event).sort());
   }
   const state = fold(entries.filter((e) => e.stream === SESSION));
   expect(state).toMatchObject({ closed: true, turn: null, agent: { tokenizer: "o200k_base", fallbacks: [{ model: "offline/deputy" }] } });

@@ -51,14 +51,16 @@ export type ApprovalQuestion = Readonly<{
   /** Shown with the request: the call's targets, and the session's labels at that moment. */
   targets: Targets | null;
   labels: readonly Label[];
+  /** Whom the session served at that moment; null: nobody. */
+  subject: string | null;
   toolDigest: Digest | null;
   answer: Answer | null;
   /** Of the answer that settled it. */
   answeredAt: Millis | null;
 }>;
 
-/** An answer counts for this digest under these policies. */
-export type Answered = Pick<ApprovalQuestion, "approval" | "digest" | "slice" | "asks" | "answeredAt">;
+/** An answer counts for this digest under these policies, while the session serves whom it served. */
+export type Answered = Pick<ApprovalQuestion, "approval" | "digest" | "slice" | "asks" | "answeredAt" | "subject">;
 
 export type Call = {
   readonly proposed: ProposedCall;

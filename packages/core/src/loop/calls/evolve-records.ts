@@ -1,28 +1,41 @@
 /** The fold of records: what a trusted source last said of a thing, and whom the session serves. */
-import type { Millis } from "../../vocab/index.ts";
+import type { Millis, StoredThing } from "../../vocab/index.ts";
 import type { EventOf } from "../fold-parts.ts";
-import { nameKey, type State } from "../state.ts";
+import { type EndedThing, nameKey, type State } from "../state.ts";
 
 /** The oldest are dropped: a record that this many later ones did not replace is not fresh either. */
 const MOST_THINGS = 5_000;
 
 export function foldRecorded(s: State, e: EventOf<"known.recorded">, at: Millis): State {
   s.changes += 1;
-  for (const { key } of e.skipped) if (key !== null) s.things.delete(nameKey(e.type, key));
-  for (const record of e.records) {
-    const name = nameKey(e.type, record.key);
+  const put = (key: string, said: StoredThing | EndedThing): void => {
+    const name = nameKey(e.type, key);
     s.things.delete(name); // the newest last
-    if (e.set === "project") continue; // the journal has it for every session, and says when it ends
-    s.things.set(name, { ...record, at, maxAgeSeconds: e.maxAgeSeconds });
+    if (e.set === "project") return; // the journal has it for every session, and says when it ends
+    s.things.set(name, said);
     const [oldest] = s.things.keys();
     if (s.things.size > MOST_THINGS && oldest !== undefined) s.things.delete(oldest);
-  }
+  };
+  for (const { key } of e.skipped) if (key !== null) put(key, { at, hasEnded: true });
+  for (const { key, why } of e.skipped) if (why === "unknown") foldDoubt(s, e.type, key, at);
+  for (const record of e.records) put(record.key, { ...record, at, maxAgeSeconds: e.maxAgeSeconds });
   if (e.establishes === "subject") foldSubject(s, e);
   return s;
 }
 
-/** The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before. */
+/** However it was spelt: the tool may have taken one spelling for another. Of which thing nobody knows, it may be any of the type, the project's too. */
+function foldDoubt(s: State, type: string, key: string | null, at: Millis): void {
+  if (key === null) s.doubted.set(type, at);
+  const [all, one] = [nameKey(type, ""), key === null ? null : nameKey(type, key).toLowerCase()];
+  for (const name of [...s.things.keys()])
+    if (one === null ? name.startsWith(all) : name.toLowerCase() === one) s.things.set(name, { at, hasEnded: true });
+}
+
+/**
+ * The tool has identified somebody; whom it names and cannot describe as declared is nobody, and no longer the one before; so is whom a call may
+ * have changed. An output that names nobody (a wrong code) identifies nobody else.
+ */
 function foldSubject(s: State, { records: [first], skipped }: EventOf<"known.recorded">): void {
   if (first !== undefined) s.subject = { id: first.key, attributes: first.fields };
-  else if (skipped.some(({ key }) => key !== null)) s.subject = null;
+  else if (skipped.some(({ key, why }) => key !== null || why !== "missing")) s.subject = null;
 }

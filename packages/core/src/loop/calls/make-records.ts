@@ -1,9 +1,9 @@
 /**
- * Records of things out of a completed call's output, by the tool's own declaration (G-38).
+ * Records of things out of a completed call's output, by the tool's own declaration, and the end of those that a call may have made untrue (G-39).
  * An item that cannot be read as declared makes no record, and ends the one before: that is no longer what the source last said.
  */
 import { toDecimal } from "../../gate/arguments/numbers.ts";
-import { plainValue } from "../../gate/arguments/targets.ts";
+import { plainValue, targetValues } from "../../gate/arguments/targets.ts";
 import {
   type Action,
   type CallId,
@@ -21,6 +21,9 @@ import {
   type Tool,
   UNTRUSTED,
 } from "../../vocab/index.ts";
+import type { Ports } from "../ports.ts";
+import type { State } from "../state.ts";
+import { recordRules } from "./record-facts.ts";
 
 const MOST_ITEMS = 500;
 const MOST_TEXTS = 200;
@@ -31,17 +34,91 @@ const MAX_CHARS = 200_000;
 
 type Made = Readonly<{ records: readonly ThingRecord[]; skipped: readonly SkippedRecord[] }>;
 type Why = SkippedRecord["why"];
+type Recorded = Extract<JournalEvent, { kind: "known.recorded" }>;
 
 /** In the commit of its ending. Untrusted output makes no records. */
-export function recordEvents(tool: Tool, call: CallId, action: Action | null, outcome: Outcome): readonly JournalEvent[] {
+export function recordEvents(tool: Tool, call: CallId, action: Action | null, outcome: Outcome): readonly Recorded[] {
   if (outcome.kind !== "done" || tool.labels.includes(UNTRUSTED)) return [];
   const args = action?.kind === "call" ? (action.args ?? {}) : {};
-  return tool.records.flatMap((rule): readonly JournalEvent[] => {
+  return tool.records.flatMap((rule): readonly Recorded[] => {
     const { type, set, maxAgeSeconds, establishes } = rule;
     const { records, skipped } = makeRecords(rule, outcome.output, args);
     if (records.length + skipped.length === 0) return [];
     return [{ kind: "known.recorded", call, type, set, maxAgeSeconds, establishes, records, skipped }];
   });
+}
+
+type Doubting = Readonly<{ p: Readonly<{ tools: Ports["tools"]; journal: Pick<Ports["journal"], "recorded"> }>; s: State }>;
+
+/**
+ * A call that may have had an effect which nobody knows leaves no record in force of a thing that it names; and, where its tool takes keys from the
+ * output, of any thing of that type in its session. `how`: with an output, or where the tool says that it failed, the things that it names are enough.
+ */
+export function doubtEvents({ p, s }: Doubting, call: CallId, action: Action | null, how: "any" | "named"): readonly Recorded[] {
+  if (action?.kind !== "call" || action.effects.every((effect) => effect === "read")) return [];
+  const tool = p.tools.find(action.tool);
+  const touched = tool === null ? everyType(p, s) : touchedThings(tool, action.args ?? {}, how);
+  return [...touched].map(([type, keys]) => {
+    const rules = recordRules(p, type);
+    const isShared =
+      rules.some(({ set }) => set === "project") || [...keys].some((key) => key !== null && p.journal.recorded(type, key) !== null);
+    const isSubject = how === "any" && s.subject !== null && (keys.has(null) || keys.has(s.subject.id));
+    return {
+      kind: "known.recorded",
+      call,
+      type,
+      set: isShared ? "project" : "session",
+      maxAgeSeconds: null,
+      establishes: isSubject && rules.some(({ establishes }) => establishes === "subject") ? "subject" : null,
+      records: [],
+      skipped: [...keys].map((key): SkippedRecord => ({ key, field: "key", why: "unknown" })),
+    };
+  });
+}
+
+type Touched = ReadonlyMap<string, ReadonlySet<string | null>>;
+
+/** By type. Null: a value that can be no key, more values than can be looked at, or a key that only the output would have said. */
+function touchedThings({ targets, records }: Tool, args: JsonObject, how: "any" | "named"): Touched {
+  const keyIn = (value: Json | undefined): string | null => {
+    const read = readKey(value);
+    return "value" in read ? read.value : null;
+  };
+  const named = Object.entries(targets).flatMap(([arg, target]): readonly (readonly [string, string | null])[] => {
+    const { of } = target;
+    return of === null ? [] : (targetValues(args, arg, target) ?? [""]).map((value) => [of, keyIn(value)] as const);
+  });
+  const declared = records.flatMap(({ type, key }): readonly (readonly [string, string | null])[] => {
+    const read = "arg" in key ? keyIn(args[key.arg]) : null;
+    return read === null && how === "named" ? [] : [[type, read]];
+  });
+  const touched = new Map<string, Set<string | null>>();
+  for (const [type, key] of [...named, ...declared]) touched.set(type, new Set([...(touched.get(type) ?? []), key]));
+  return touched;
+}
+
+/** The tool is gone, and with it what its arguments refer to: all that the agent's policies can read of anything. */
+function everyType(p: Doubting["p"], s: State): Touched {
+  const read = [...s.things.keys()].map((name) => name.slice(0, name.indexOf("\n")));
+  const tools = p.tools.offered.flatMap(({ name }) => p.tools.find(name) ?? []);
+  const declared = tools.flatMap(({ targets, records }) => [
+    ...Object.values(targets).flatMap(({ of }) => of ?? []),
+    ...records.map(({ type }) => type),
+  ]);
+  return new Map([...read, ...declared].map((type) => [type, new Set([null])]));
+}
+
+/** What a late outcome says of things. What was read of others that the call names, while nobody knew, may be older than its effect. */
+export function lateRecordEvents(look: Doubting, call: CallId, action: Action, outcome: Outcome): readonly JournalEvent[] {
+  const tool = action.kind === "call" ? look.p.tools.find(action.tool) : null;
+  const said = tool === null ? [] : recordEvents(tool, call, action, outcome);
+  const isSaid = (type: string, key: string | null): boolean =>
+    said.some((one) => one.type === type && [...one.records, ...one.skipped].some((item) => item.key === key));
+  const rest = doubtEvents(look, call, action, "named").flatMap((e) => {
+    const skipped = e.skipped.filter(({ key }) => !isSaid(e.type, key));
+    return skipped.length === 0 ? [] : [{ ...e, skipped }];
+  });
+  return [...rest, ...said];
 }
 
 export function makeRecords(rule: RecordRule, output: Json, args: JsonObject): Made {

@@ -1,22 +1,24 @@
 /** Records of the things that a call's arguments refer to: the session's own, or the project's, whichever is newer (G-38, G-39). */
 import { plainValue, targetValues } from "../../gate/arguments/targets.ts";
-import type {
-  Action,
-  Millis,
-  RecordRule,
-  StoredThing,
-  Subject,
-  Target,
-  TargetFacts,
-  ThingFacts,
-  ThingsFacts,
-  Tool,
+import {
+  type Action,
+  type Millis,
+  type RecordRule,
+  type StoredThing,
+  SUBJECT_TYPE,
+  type Subject,
+  subjectRules,
+  type Target,
+  type TargetFacts,
+  type ThingFacts,
+  type ThingsFacts,
+  type Tool,
 } from "../../vocab/index.ts";
 import type { Ports } from "../ports.ts";
 import { nameKey, type State } from "../state.ts";
 
 type Needs = Readonly<{ journal: Pick<Ports["journal"], "recorded"> }>;
-type Look = Readonly<{ p: Needs; s: Pick<State, "things" | "subject">; now: Millis }>;
+type Look = Readonly<{ p: Needs; s: Pick<State, "things" | "doubted" | "subject">; now: Millis }>;
 type Call = Extract<Action, { kind: "call" }>;
 
 /** By type. Of a type of which the arguments name one thing that nobody has read there is none: what is known of the others speaks for them only. */
@@ -42,9 +44,10 @@ export function findRecords(look: Look, tool: Tool | null, action: Action): Read
 function findThing({ p, s, now }: Look, type: string, value: string): ThingFacts | null {
   const key = plainValue(value);
   if (key === null) return null;
-  const [own, shared] = [s.things.get(nameKey(type, key)) ?? null, p.journal.recorded(type, key)];
+  const [own, theirs] = [s.things.get(nameKey(type, key)) ?? null, p.journal.recorded(type, key)];
+  const shared = theirs !== null && theirs.at <= (s.doubted.get(type) ?? -1) ? null : theirs;
   const found = own === null || (shared !== null && shared.at > own.at) ? shared : own;
-  return found === null || hasAged(found, now) ? null : toThingFacts(found, now);
+  return found === null || "hasEnded" in found || hasAged(found, now) ? null : toThingFacts(found, now);
 }
 
 const hasAged = ({ at, maxAgeSeconds }: StoredThing, now: Millis): boolean => maxAgeSeconds !== null && now - at > maxAgeSeconds * 1000;
@@ -75,26 +78,40 @@ export function targetThing(
   return {
     record: () => (values.length === 1 ? find(values[0] ?? "") : null),
     recorded: () => values.length > 0 && values.every((one) => find(one) !== null),
-    owned() {
-      const rules = recordRules(look.p, of);
-      return values.length > 0 && values.every((one) => isOwned(look.s.subject, rules, one, find(one)));
-    },
+    owned: () => of !== null && values.length > 0 && isOwned(look, of, values),
   };
 }
 
 /**
  * Whose a thing is, its record says, where a tool declares owners of its type: customers choose names and addresses, and numbers of orders and of
- * customers may be the same. A value of any other type is the subject's if it is the subject, or something that their account says of them: their
- * address, one of their payment methods.
+ * customers may be the same. A value of any other type is the subject's only if it was declared what it has to do with them: it refers to the subject, or
+ * a field of theirs says which things of this type they have.
  */
-function isOwned(subject: Subject | null, rules: readonly RecordRule[], value: string, thing: ThingFacts | null): boolean {
-  const plain = plainValue(value);
-  if (subject === null || plain === null) return false;
-  const isPerson = rules.some(({ establishes }) => establishes === "subject");
-  if (isPerson && plain === subject.id) return true;
-  if (thing !== null && thing.owner !== null) return thing.owner === subject.id;
-  if (isPerson || rules.some(({ owner }) => owner !== null)) return false;
-  return (
-    plain === subject.id || Object.values(subject.attributes).some((own) => own === plain || (Array.isArray(own) && own.includes(plain)))
-  );
+function isOwned(look: TargetLook, of: string, values: readonly string[]): boolean {
+  const { subject } = look.s;
+  if (subject === null) return false;
+  const rules = recordRules(look.p, of);
+  const isPerson = of === SUBJECT_TYPE || rules.some(({ establishes }) => establishes === "subject");
+  const hasOwners = isPerson || rules.some(({ owner }) => owner !== null);
+  const theirs = hasOwners ? [] : thingsOfSubject(look, subject, of);
+  return values.every((value) => {
+    if (isPerson && plainValue(value) === subject.id) return true;
+    const owner = findThing(look, of, value)?.owner ?? null;
+    return owner === null ? theirs.includes(plainValue(value) ?? "") : owner === subject.id;
+  });
+}
+
+/** What is on record of them now, or was said of them when the session began to serve them, in fields of which every tool says that they hold such keys. */
+function thingsOfSubject(look: TargetLook, subject: Subject, of: string): readonly string[] {
+  const rules = subjectRules(look.p.tools.offered.flatMap(({ name }) => look.p.tools.find(name)?.records ?? []));
+  const known = [...new Set(rules.map(({ type }) => type))].map((type) => findThing(look, type, subject.id)?.fields ?? {});
+  const names = [...new Set(rules.flatMap(({ fields }) => Object.keys(fields)))];
+  return names
+    .filter((name) => rules.every(({ fields }) => fields[name] === undefined || fields[name].of === of))
+    .flatMap((name) => {
+      const said = known.find((fields) => Object.hasOwn(fields, name)) ?? subject.attributes;
+      return Object.hasOwn(said, name) ? [said[name] ?? ""].flat() : [];
+    })
+    .filter((value) => typeof value === "string" && value !== "")
+    .map(String);
 }

@@ -4,6 +4,7 @@ import { countedAmounts } from "../../gate/arguments/amounts.ts";
 import { targetDigests } from "../../gate/arguments/targets.ts";
 import { cut, observeOutcome } from "../../observe/observe.ts";
 import {
+  type Action,
   type CallId,
   type GateDecided,
   type JournalEvent,
@@ -27,7 +28,7 @@ import type { Move } from "../moves.ts";
 import { type State, type Turn, toCallKey, type Unknown } from "../state.ts";
 import { breakersOfTool, classifyCall } from "./breakers.ts";
 import { type Answered, type Call, runningTool, stricter } from "./call.ts";
-import { recordEvents } from "./make-records.ts";
+import { doubtEvents, lateRecordEvents, recordEvents } from "./make-records.ts";
 import { evidenceRecorder, noteEvent } from "./notes.ts";
 import { learnedEvents } from "./trusted-values.ts";
 import { createWouldPermit } from "./would-permit.ts";
@@ -199,15 +200,28 @@ function endedEvents(
   };
   const settled = outcome.kind === "unknown" ? [] : settlement(c.s, call.proposed.id, tool.name, bill.micros);
   const learnt = learnedEvents(tool, call, outcome);
+  const action = "decided" in call.run ? call.run.decided.action : null;
   return [
     ...newLabelEvents(c.s, tool, call.proposed.id),
     ...settled,
     ...learnt,
-    ...recordEvents(tool, call.proposed.id, "decided" in call.run ? call.run.decided.action : null, outcome),
+    ...recordEvents(tool, call.proposed.id, action, outcome),
+    ...endedRecords(c, call, action, outcome),
     ...cleanedEventsFor(tool, call.proposed.id, outcome),
     ...seen,
     ended,
   ];
+}
+
+/** A failed call of a tool that cannot be repeated may have done half of its work; any other is run again, on the same records. */
+function endedRecords(
+  c: EffectContext,
+  { proposed: { id }, repeat }: Call,
+  action: Action | null,
+  { kind }: Outcome,
+): readonly JournalEvent[] {
+  if (kind === "unknown") return doubtEvents(c, id, action, "any");
+  return kind === "failed" && repeat === "once" ? doubtEvents(c, id, action, "named") : [];
 }
 
 /** The labels of a tool join the session with whatever its outcome says. */
@@ -264,7 +278,12 @@ export function reconcileUnknown(c: EffectContext, unknown: Unknown): (() => voi
       const detail = found.kind === "cannot-tell" ? found.detail : "";
       const said = reconciledEvent(unknown.call, found.kind, detail);
       leaveBreakers(c, tool, name);
-      return () => [...(tool === null ? [] : newLabelEvents(c.s, tool, unknown.call)), said];
+      const outcome: Outcome | null = found.kind === "happened" ? { kind: "done", output: found.output } : null;
+      return () => [
+        ...(tool === null ? [] : newLabelEvents(c.s, tool, unknown.call)),
+        ...(outcome === null ? [] : lateRecordEvents(c, unknown.call, unknown.decided.action, outcome)),
+        said,
+      ];
     });
   };
 }

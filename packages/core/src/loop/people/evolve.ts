@@ -51,7 +51,7 @@ function toGated(s: State, e: GateDecided, { before, answered, at }: Before): Ga
     case "deny":
       return { kind: "denied", verdict: e.verdict };
     case "ask":
-      return { kind: "to-ask", decided: e, asks: e.verdict.asks, again: whyAgain(e, answered) };
+      return { kind: "to-ask", decided: e, asks: e.verdict.asks, again: whyAgain(s, e, answered) };
     case "defer":
       return {
         kind: "deferred",
@@ -65,8 +65,9 @@ function toGated(s: State, e: GateDecided, { before, answered, at }: Before): Ga
 }
 
 /** Q-1 an answer counts only for the digest and the policies it was given for; otherwise the question is asked afresh, and says why. */
-function whyAgain(e: GateDecided, answered: Answered | null): string | null {
+function whyAgain(s: State, e: GateDecided, answered: Answered | null): string | null {
   if (answered === null || e.verdict.kind !== "ask") return null;
+  if (answered.subject !== (s.subject?.id ?? null)) return "the session serves another subject by now";
   if (answered.slice !== e.slice) return "the policies that can decide it have changed";
   const news = e.verdict.asks.filter((a) => !answered.asks.some((b) => b.policy === a.policy));
   return news.length > 0 ? `${news.map((a) => a.policy).join(", ")} asks too` : "it is not what was answered";
@@ -85,7 +86,8 @@ export function foldRequested(s: State, t: Turn, e: EventOf<"approval.asked">, a
     asks,
     about: aboutOf(gated.decided),
     targets: e.targets ?? null,
-    labels: [...s.labels].sort(),
+    labels: e.labels ?? [...s.labels].sort(),
+    subject: e.subject === undefined ? (s.subject?.id ?? null) : e.subject,
     toolDigest: toCallSubject(gated.decided.action)?.toolDigest ?? null,
     expiresAt,
     onExpiry,
@@ -167,6 +169,7 @@ function dueGrant(
     targets: q.targets,
     labels: q.labels,
     survives: findSurvivingLabels(q.asks),
+    subject: q.subject,
   });
 }
 

@@ -1,6 +1,6 @@
 /** Grants: an approval that is remembered decides a call that would otherwise ask. Its giver must still be allowed to approve. */
 
-import { findNewLabels, type GrantQuery, grantCovers, grantCoversCall } from "../../gate/approvals.ts";
+import { findNewLabels, type GrantQuery, grantCovers, grantCoversCall, isForSubject } from "../../gate/approvals.ts";
 import { listTargets } from "../../gate/arguments/targets.ts";
 import { failClosed } from "../../gate/fail-closed.ts";
 import {
@@ -61,6 +61,7 @@ const toQuery = (
   turn: t.number,
   targets: toShownTargets(p, action),
   labels: [...s.labels],
+  subject: s.subject?.id ?? null,
 });
 
 /** The call's targets as a person is shown them. The only target of a delegation is its resource. */
@@ -70,15 +71,16 @@ export function toShownTargets(p: Pick<Ports, "tools">, action: Action): Targets
   return action.kind === "delegate" ? {} : listTargets(p.tools.find(doing.tool), doing.args);
 }
 
-/** Q-10 a grant that would cover the call, were it not for the labels added since: the approval request says so. */
+/** Q-10 a grant that would cover the call, were it not for what the session has become since: the approval request says so. Whom it was for stays unsaid: the requester of another subject reads this. */
 export function lapsedGrant(at: Pick<Asking, "p" | "s" | "t" | "now">, { action, digest, slice, verdict }: GateDecided): string | null {
   const doing = toCallSubject(action);
   if (verdict.kind !== "ask" || doing === null) return null;
   const sought = toQuery({ ...at, action, digest, slice }, verdict.asks, doing);
   const lapsed = [...at.p.orders.now().grants.values()].find((g) => grantCoversCall(g, sought));
-  return lapsed === undefined
-    ? null
-    : `grant ${lapsed.grant} was given before the session was labelled ${findNewLabels(lapsed, sought).join(", ")}`;
+  if (lapsed === undefined) return null;
+  if (!isForSubject(lapsed, sought))
+    return `grant ${lapsed.grant} was given ${lapsed.subject == null ? "while the session served nobody" : "for another subject than the session serves"}`;
+  return `grant ${lapsed.grant} was given before the session was labelled ${findNewLabels(lapsed, sought).join(", ")}`;
 }
 
 /** Gives the grants that durable approvals ask for, from `from` on: by the process that took the approval, or the next one. Returns how many were given so far. */

@@ -21,7 +21,7 @@ import {
   toCanonicalJson,
 } from "../../vocab/index.ts";
 import { toDelegateOutcome, withConsequences } from "../calls/delegate.ts";
-import { recordEvents } from "../calls/make-records.ts";
+import { doubtEvents, lateRecordEvents } from "../calls/make-records.ts";
 import { lateReason } from "../calls/race.ts";
 import type { SessionCommits } from "../commit.ts";
 import type { EffectContext, EffectResult } from "../effect-context.ts";
@@ -143,16 +143,16 @@ export class Intake {
   #consequences(event: JournalEvent, wish: IntentBody): readonly JournalEvent[] {
     const { p, s } = this.#c;
     const events = withConsequences(s, event, wish);
-    return [...this.#lateRecords(event), ...withCleanedEvents(p, s, events), ...compactNow(s, event)];
+    return [...this.#settledRecords(event), ...withCleanedEvents(p, s, events), ...compactNow(s, event)];
   }
 
-  /** A late outcome says of things what it would have said in time: otherwise policies read what was true before the call. */
-  #lateRecords(event: JournalEvent): readonly JournalEvent[] {
-    const { p, s } = this.#c;
-    const unknown = event.kind === "act.late" ? s.unknowns.get(event.call) : undefined;
-    const tool = unknown === undefined ? null : p.tools.find(unknown.tool);
-    if (event.kind !== "act.late" || unknown === undefined || tool === null) return [];
-    return recordEvents(tool, event.call, unknown.decided.action, event.outcome);
+  /** A late outcome says of things what it would have said in time; "it happened" says that they have changed: otherwise policies read what was true before the call. */
+  #settledRecords(event: JournalEvent): readonly JournalEvent[] {
+    if (event.kind !== "act.late" && event.kind !== "unknown.resolved") return [];
+    const action = this.#c.s.unknowns.get(event.call)?.decided.action;
+    if (action === undefined) return [];
+    if (event.kind === "act.late") return lateRecordEvents(this.#c, event.call, action, event.outcome);
+    return event.as === "happened" ? doubtEvents(this.#c, event.call, action, "any") : [];
   }
 
   #overtake(kind: Heard["kind"], reason: string): void {

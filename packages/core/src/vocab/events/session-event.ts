@@ -171,6 +171,9 @@ export type SessionEvent =
       again: string | null;
       /** Of a call: the values of its targets. Absent: more than can be shown. */
       targets?: Targets;
+      /** Shown with it: the session's labels, and whom it serves (null: nobody). Absent in older requests: the entries before them say it. */
+      labels?: readonly Label[];
+      subject?: string | null;
     }>
   /** `counts` are the policies whose question this person may answer; `digest` is what the answer is good for. */
   | Readonly<{
@@ -271,7 +274,8 @@ export type SessionEvent =
   /** A call is done, and its tool says that these values are known from now on. In the commit of its ending. */
   | Readonly<{ kind: "known.learned"; call: CallId; set: string; values: readonly string[] }>
   /**
-   * What a trusted tool's output says about things of one type, and which items of it made no record. In the commit of its ending.
+   * What a trusted tool's output says about things of one type, and which items of it made no record; or what ends because nobody knows what a
+   * call did. In the commit of its ending.
    * `establishes`: the one record is whom the session serves from now on.
    */
   | Readonly<{

@@ -178,6 +178,8 @@ export type GrantFacts = Readonly<{
   targets?: Targets | null;
   labels?: readonly Label[];
   survives?: readonly Label[];
+  /** Whom the session served when it was asked; null: nobody. Absent in older grants: they cover what is done for nobody. */
+  subject?: string | null;
 }>;
 
 /** A path below `policies/`, or `FILE#AGENT` for the rules of an agent's own file; and its text's digest. `texts: true` of an entry: all its texts are stored. */

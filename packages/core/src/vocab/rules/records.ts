@@ -7,8 +7,8 @@ import type { JsonObject } from "../text/canonical.ts";
 export const RECORD_FIELD_TYPES = ["string", "integer", "number", "boolean", "strings", "time"] as const;
 export type RecordFieldType = (typeof RECORD_FIELD_TYPES)[number];
 
-/** `optional`: a record without it, or with null, is one all the same. */
-export type RecordField = Readonly<{ path: string; type: RecordFieldType; optional: boolean }>;
+/** `optional`: a record without it, or with null, is one all the same. `of`: its texts are keys of things of this type; of the subject, those are theirs. */
+export type RecordField = Readonly<{ path: string; type: RecordFieldType; optional: boolean; of?: string }>;
 
 /** What a tool's output says about things of one type. Paths begin at one item. */
 export type RecordRule = Readonly<{
@@ -28,6 +28,15 @@ export type RecordRule = Readonly<{
   establishes: "subject" | null;
 }>;
 
+/** The type of an argument that refers to whoever the session serves. No tool makes records of it. */
+export const SUBJECT_TYPE = "subject";
+
+/** What tools say of whom sessions may serve: rules of the types that some tool establishes as the subject. */
+export function subjectRules(rules: readonly RecordRule[]): readonly RecordRule[] {
+  const types = new Set(rules.flatMap(({ type, establishes }) => (establishes === null ? [] : [type])));
+  return rules.filter(({ type }) => types.has(type));
+}
+
 /** Attributes that every record has beside its fields. */
 export const RECORD_ATTRIBUTES = ["id", "owner", "ageSeconds"] as const;
 
@@ -35,8 +44,15 @@ export const RECORD_ATTRIBUTES = ["id", "owner", "ageSeconds"] as const;
 export type RecordValue = string | number | boolean | readonly string[];
 export type ThingRecord = Readonly<{ key: string; owner: string | null; fields: Readonly<Record<string, RecordValue>> }>;
 
-/** An item that made no record, and why. `key` is null where the key itself could not be read. */
-export type SkippedRecord = Readonly<{ key: string | null; field: string; why: "missing" | "mistyped" | "duplicate" | "oversized" }>;
+/**
+ * An item that made no record, and why. `key` is null where the key itself could not be read.
+ * `unknown`: nobody knows what a call did to this thing, so what was on record of it ends; without a key, of all things of its type.
+ */
+export type SkippedRecord = Readonly<{
+  key: string | null;
+  field: string;
+  why: "missing" | "mistyped" | "duplicate" | "oversized" | "unknown";
+}>;
 
 /** A record with the time of the entry that says so. */
 export type StoredThing = ThingRecord & Readonly<{ at: Millis; maxAgeSeconds: number | null }>;

@@ -16,6 +16,8 @@ export type Coverage = Readonly<{
   labels: readonly string[];
   /** Labels that may join later, because every policy that asks says so. */
   survives: readonly string[];
+  /** Whom the session serves; null: nobody. */
+  subject: string | null;
 }>;
 
 /** Q-9 Where a tool declares neither a resource nor targets, all that was shown is the call with its arguments: nothing else is covered. */
@@ -25,9 +27,14 @@ export const coversOnlyExactCall = ({ tool, resource, targets }: Pick<Coverage, 
 /** `every later call of send_mail with to = ana@x.org, whatever its other arguments, in this session, while no new label joins it`. */
 export function coverageText(shown: Coverage, { scope, until }: GrantRequest): string {
   const what = `every later call of ${escapeHidden(shown.tool)}${extent(shown, scope)}`;
-  const when =
-    until === "turn" ? "in this turn" : until === "session" ? "in this session" : `in any session, until ${new Date(until).toISOString()}`;
-  return `${what}, ${when}, ${labelsText(shown)}`;
+  return `${what}, ${whenText(shown, until)}, ${labelsText(shown)}`;
+}
+
+/** Q-9 A session that begins to serve somebody, or somebody else, is asked again; that it serves nobody goes without saying. */
+function whenText({ subject }: Coverage, until: GrantRequest["until"]): string {
+  const served = subject === null ? "" : ` serves ${escapeHidden(subject)}`;
+  if (typeof until === "number") return `in any session${served === "" ? "" : ` that${served}`}, until ${new Date(until).toISOString()}`;
+  return `in this ${until}${served === "" ? "" : ` while ${until === "session" ? "it" : "the session"}${served}`}`;
 }
 
 function extent(shown: Coverage, scope: GrantRequest["scope"]): string {
@@ -55,10 +62,11 @@ export const grantText = (g: GrantFacts): string =>
     until: g.turn !== null ? "turn" : g.session !== null ? "session" : (g.until ?? "session"),
   });
 
-export const toCoverage = ({ tool, resource, targets = null, labels = [], survives = [] }: GrantFacts): Coverage => ({
+export const toCoverage = ({ tool, resource, targets = null, labels = [], survives = [], subject = null }: GrantFacts): Coverage => ({
   tool,
   resource,
   targets,
   labels,
   survives,
+  subject,
 });

@@ -1,64 +1,22 @@
 // @module-tag postgres
 /** Two projects of two teams in one database, each with a schema and a role of its own: neither reads nor changes anything of the other, by any operation. */
 import { randomBytes } from "node:crypto";
-import { createInterface } from "node:readline";
-import type { Json, JsonObject } from "@orgate/core/vocab";
-import { OPERATION_NAMES, OPERATIONS, type OperationName, toOperationInput } from "@orgate/protocol";
+import { OPERATION_NAMES, OPERATIONS, type OperationName, SOCKET_OPERATIONS } from "@orgate/protocol";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as z from "zod";
+import { WebSocket } from "ws";
 import { testUrl } from "../../store/postgres/fixtures/schemas.ts";
-import { type Desk, makeDesk, type Started } from "./fixtures/desk.ts";
-
-/** `mark`: stands in everything that this team has written, and nowhere else. */
-type Team = Readonly<{
-  desk: Desk;
-  env: Readonly<Record<string, string>>;
-  mark: string;
-  session: string;
-  url: string;
-  token: string;
-  server: Started;
-  json(...args: readonly string[]): Promise<unknown>;
-}>;
+import { ABSENT_IN_WORDS, HONEST, SAMPLES } from "./fixtures/tenant-samples.ts";
+import { openTeam, type Team, type Things } from "./fixtures/tenants.ts";
 
 const admin = new pg.Client({ connectionString: testUrl() });
 const names: string[] = [];
 let teams: readonly [Team, Team];
 
-async function openTeam(): Promise<Team> {
-  const name = `team_${randomBytes(6).toString("hex")}`;
-  names.push(name);
-  await admin.query(`CREATE ROLE "${name}" LOGIN PASSWORD 'tenant'`);
-  await admin.query(`CREATE SCHEMA "${name}" AUTHORIZATION "${name}"`);
-  const url = new URL(testUrl());
-  [url.username, url.password] = [name, "tenant"];
-  const env = { TEAM_DATABASE: url.href };
-  const desk = makeDesk();
-  desk.write("orgate.toml", `${desk.read("orgate.toml")}[cluster]\ndatabase = { env = "TEAM_DATABASE" }\nschema = "${name}"\n`);
-  const mark = `mark-of-${name}`;
-  const json = async (...args: readonly string[]): Promise<unknown> => {
-    const { code, stdout, stderr } = await desk.within(env, [...args, "--json"]);
-    if (code !== 0) throw new Error(`orgate ${args.join(" ")}: ${stderr}${stdout}`);
-    return JSON.parse(stdout);
-  };
-  await json("keys", "create", "ana");
-  const { session } = (await json("run", "desk", "--input", `look, ${mark}`, "--as", "ana")) as { session: string };
-  await json("known", "add", "paths", mark, "--why", mark);
-  await json("schedules", "add", mark, "--agent", "desk", "--cron", "0 3 1 1 *", "--input", mark);
-  const server = desk.start(["up", "--port", "0", "--json", "--as", "ana"], undefined, env);
-  const line = new Promise<string>((resolve) => server.child.stdout && createInterface(server.child.stdout).once("line", resolve));
-  const told = JSON.parse(await Promise.race([line, server.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))])) as {
-    url: string;
-  };
-  const { token } = (await json("keys", "create", "ana", "--api", "--as", "ana")) as { token: string };
-  return { desk, env, mark, session, url: told.url, token, server, json };
-}
-
 beforeAll(async () => {
   await admin.connect();
-  teams = [await openTeam(), await openTeam()];
-}, 120_000);
+  teams = await Promise.all([openTeam(admin, (name) => names.push(name)), openTeam(admin, (name) => names.push(name))]);
+}, 180_000);
 afterAll(async () => {
   for (const { server, desk } of teams ?? []) {
     server.kill("SIGKILL");
@@ -69,90 +27,178 @@ afterAll(async () => {
   await admin.end();
 });
 
-const asObject = (value: Json | undefined): JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+const digits = (n: number): string => randomBytes(n).toString("hex").slice(0, n);
+/** Names of the same form that nobody has ever given. */
+const missing = (its: Things): Things => {
+  const renamed = new Map<string, string>();
+  const other = (text: string): string => {
+    const known = renamed.get(text);
+    if (known !== undefined) return known;
+    const made = text.replaceAll(/[0-9a-z]{8,}/g, (run) => (/^[0-9a-f]+$/.test(run) ? digits(run.length) : `n${digits(run.length - 1)}`));
+    renamed.set(text, made);
+    return made;
+  };
+  const { unknown, dead, ...flat } = its;
+  const named = Object.fromEntries(Object.entries(flat).map(([field, text]) => [field, other(text)])) as unknown as Omit<
+    Things,
+    "unknown" | "dead"
+  >;
+  return {
+    ...named,
+    unknown: { session: other(unknown.session), call: unknown.call },
+    dead: { session: other(dead.session), call: dead.call },
+  };
+};
+const namesIn = ({ unknown, dead, ...flat }: Things): readonly string[] =>
+  [...Object.values(flat), unknown.session, dead.session].sort((a, b) => b.length - a.length);
+/** An answer, but for the names that were asked for, and what is of the moment. */
+const withoutNames = (text: string, its: Things): string =>
+  namesIn(its)
+    .reduce((left, name) => left.replaceAll(name, "NAME"), text)
+    .replaceAll(/"(?:requestId|instance|at|now)":("[^"]*"|\d+)/g, "")
+    .trim();
 
-/** What fits the schema, with the other team's things wherever a name is asked for. */
-function sample(schema: Json | undefined, field: string, theirs: Team): Json {
-  const s = asObject(schema);
-  const [choice] = [s.const, ...(Array.isArray(s.enum) ? s.enum : [])].filter((one) => one !== undefined);
-  if (choice !== undefined) return choice;
-  for (const several of [s.anyOf, s.oneOf, s.allOf]) if (Array.isArray(several)) return sample(several[0], field, theirs);
-  if (s.type === "object") return sampleObject(s, theirs);
-  if (s.type === "array") return [sample(s.items as Json, field, theirs)];
-  if (s.type === "integer" || s.type === "number") return typeof s.minimum === "number" ? Math.max(1, s.minimum) : 1;
-  if (s.type === "boolean") return true;
-  if (field === "agent") return "desk";
-  if (/^(seq|from|to)$/.test(field)) return "1";
-  if (field === "digest") return "0".repeat(64);
-  return /^(name|schedule|value|path)$/.test(field) ? theirs.mark : /^(input|text|reason|why|message)$/.test(field) ? "x" : theirs.session;
-}
-function sampleObject({ properties, required }: JsonObject, theirs: Team): JsonObject {
-  const wanted = Array.isArray(required) ? required : [];
-  const all = Object.entries(asObject(properties));
-  return Object.fromEntries(
-    all.filter(([name]) => wanted.includes(name) || name === "session").map(([name, of]) => [name, sample(of, name, theirs)]),
-  );
-}
-
-/** The path, with the names of the other team's things, and a body that the operation takes. */
-function requestFor(name: OperationName, theirs: Team) {
-  const { path, body } = OPERATIONS[name];
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, field = ""]) => [field, sample({ type: "string" }, field, theirs)] as const);
-  const schema = body instanceof z.ZodUndefined ? {} : (z.toJSONSchema(body, { unrepresentable: "any", io: "input" }) as JsonObject);
-  const input = toOperationInput(name, { ...sampleObject(schema, theirs), ...Object.fromEntries(inPath) });
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(input.params[field])));
-  return { path: filled, body: input.body, hasNames: inPath.some(([field]) => field !== "agent") };
-}
+type Answer = Readonly<{ status: number; text: string }>;
 
 /** Streams do not end by themselves: what has come by then is what is looked at. */
-async function ask(name: OperationName, { url, token }: Pick<Team, "url" | "token">, theirs: Team) {
-  const { method } = OPERATIONS[name];
-  const { path, body, hasNames } = requestFor(name, theirs);
-  const headers: Record<string, string> = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  if (method !== "GET") headers["idempotency-key"] = `key-${randomBytes(8).toString("hex")}`;
-  const init = { method, headers, signal: AbortSignal.timeout(3_000), ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  const answer = await fetch(`${url}/api/v1${path}`, init);
+async function ask<K extends OperationName>(
+  name: K,
+  { url, token }: Pick<Team, "url" | "token">,
+  its: Things,
+  key = digits(16),
+): Promise<Answer> {
+  const { method, path } = OPERATIONS[name];
+  const {
+    params = {},
+    query = {},
+    body,
+  } = SAMPLES[name](its) as { params?: Record<string, string>; query?: Record<string, string>; body?: unknown };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(params[field])));
+  const search = new URLSearchParams(Object.entries(query).map(([field, value]): [string, string] => [field, String(value)]));
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "idempotency-key": key };
+  const isStream = !["json", "text"].includes(OPERATIONS[name].answers.kind);
+  const init = {
+    method,
+    headers,
+    signal: AbortSignal.timeout(isStream ? 1_000 : 30_000),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  const answer = await fetch(`${url}/api/v1${filled}?${search}`, init);
   let text = "";
   try {
     for await (const part of answer.body ?? []) text += new TextDecoder().decode(part as Uint8Array);
   } catch (error) {
-    if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
+    if (!isStream || !(error instanceof Error) || error.name !== "TimeoutError") throw error;
   }
-  const asked = JSON.stringify([path, body ?? null]);
-  return { status: answer.status, text, asked, hasNames };
+  return { status: answer.status, text };
 }
 
-const DIRECTIONS = [
-  ["the first", 0, 1],
-  ["the second", 1, 0],
-] as const;
+/** The same as a frame of the socket: one connection for all of them. */
+async function callAll({ url, token }: Pick<Team, "url" | "token">, all: readonly Things[]): Promise<ReadonlyMap<string, Answer>> {
+  const socket = new WebSocket(`${url.replace("http", "ws")}/ws/v1`, { headers: { authorization: `Bearer ${token}` } });
+  const answers = new Map<string, Answer>();
+  const wanted = SOCKET_OPERATIONS.flatMap((name) => all.map((its, i) => ({ id: `${name}.${i}`, name, its })));
+  const done = Promise.withResolvers<void>();
+  socket.on("error", done.reject);
+  socket.on("close", () => done.reject(new Error(`closed with ${answers.size} of ${wanted.length} answers`)));
+  socket.on("open", () => socket.send(JSON.stringify({ kind: "hello", version: 1 })));
+  const call = ({ id, name, its }: (typeof wanted)[number]): void =>
+    socket.send(JSON.stringify({ kind: "call", id, operation: name, input: SAMPLES[name](its), key: digits(16) }));
+  socket.on("message", (bytes: Buffer) => {
+    const frame = JSON.parse(String(bytes)) as { kind: string; id?: string; status?: number; problem?: { status: number } };
+    if (frame.id !== undefined)
+      answers.set(frame.id, { status: frame.status ?? frame.problem?.status ?? 0, text: String(bytes).replaceAll(frame.id, "ID") });
+    const next = wanted[answers.size];
+    if (next === undefined) done.resolve();
+    else call(next);
+  });
+  try {
+    await done.promise;
+    return answers;
+  } finally {
+    socket.removeAllListeners("close");
+    socket.close();
+  }
+}
 
-describe.each(DIRECTIONS)("J-37 %s team", (_, mine, other) => {
-  test.each([...OPERATION_NAMES])("gets nothing of the other's by `%s`", async (name) => {
-    const [own, theirs] = [teams[mine], teams[other]];
-    const there = await ask(name, { url: theirs.url, token: own.token }, theirs); // my key at their server
-    if (OPERATIONS[name].act !== "open") expect([401, 429], there.asked).toContain(there.status); // 429: unknown keys may not try often
-    expect(there.text).not.toContain(theirs.mark);
-    const here = await ask(name, own, theirs); // their names at my server
-    expect(here.status, here.text).not.toBe(500);
-    if (here.hasNames) expect([here.status >= 400, here.asked, here.text]).toEqual([true, here.asked, here.text]);
-    const shown = here.asked.includes(theirs.mark) ? [] : [theirs.mark]; // what I have said myself may come back in an error
-    for (const secret of shown) expect(here.text).not.toContain(secret);
+/** Nothing of theirs: neither the word that stands in all they wrote, nor a name of theirs that was not asked for. */
+function expectNothingOf(theirs: Things, text: string, asked: string): void {
+  const { mark: _, ...named } = theirs;
+  for (const name of [theirs.mark, ...namesIn({ ...named, mark: theirs.mark })])
+    if (!asked.includes(name)) expect(text).not.toContain(name);
+}
+
+/** An input that its owner may send is not refused for its form. */
+function expectAbsence(name: OperationName, { status, text }: Answer, its: Things): void {
+  const inWords = ABSENT_IN_WORDS[name];
+  if (inWords === undefined) expect(status, text).not.toBe(400);
+  else expect(withoutNames(text, its)).toContain(inWords);
+}
+
+const isNamed = (name: OperationName, its: Things): boolean =>
+  JSON.stringify(SAMPLES[name](its)) !== JSON.stringify(SAMPLES[name](missing(its)));
+
+/** All that the first team got: what is kept from the other was there to be got. */
+const got: string[] = [];
+
+describe("J-37 what one team has", () => {
+  test.each([...OPERATION_NAMES])("is reached by `%s` for that team, and is for the other what never was", async (name) => {
+    const [own, other] = teams;
+    const its = own.things;
+    const asked = JSON.stringify(SAMPLES[name](its));
+    const key = `same-${name}`; // also the other team's key is the same
+    const works = await ask(name, own, its, key);
+    expect([works.status, works.text], asked).toEqual([HONEST[name] ?? OPERATIONS[name].status, works.text]);
+    got.push(works.text);
+    const tried = await ask(name, other, its, key);
+    expectNothingOf(its, tried.text, asked);
+    if (!isNamed(name, its)) return expect([tried.status, tried.text]).toEqual([OPERATIONS[name].status, tried.text]);
+    const never = missing(its);
+    const absent = await ask(name, other, never);
+    expect({ status: tried.status, text: withoutNames(tried.text, its) }).toEqual({
+      status: absent.status,
+      text: withoutNames(absent.text, never),
+    });
+    expectAbsence(name, tried, its);
+    const there = await ask(name, { url: own.url, token: other.token }, its); // their own key, at the server of the first
+    if (OPERATIONS[name].act !== "open") expect([401, 429], there.text).toContain(there.status); // 429: unknown keys may not try often
+    expectNothingOf(its, there.text, asked);
+  });
+
+  test("is shown to that team, all of it", () => {
+    const all = got.join("");
+    for (const name of namesIn(teams[0].things)) expect(all).toContain(name);
+  });
+
+  test("is for the other what never was by any call over the socket", async () => {
+    const [{ things: its }, other] = teams;
+    const never = missing(its);
+    const answers = await callAll(other, [its, never]);
+    for (const name of SOCKET_OPERATIONS) {
+      const [tried, absent] = [answers.get(`${name}.0`), answers.get(`${name}.1`)];
+      expect(tried?.status, name).toBeGreaterThan(0);
+      expectNothingOf(its, tried?.text ?? "", JSON.stringify(SAMPLES[name](its)));
+      if (!isNamed(name, its)) continue;
+      expect([name, tried?.status, withoutNames(tried?.text ?? "", its)]).toEqual([
+        name,
+        absent?.status,
+        withoutNames(absent?.text ?? "", never),
+      ]);
+      if (tried !== undefined) expectAbsence(name, tried, its);
+    }
   });
 });
 
 test("J-37 after all that both journals verify, and none has an entry or a word of the other", async () => {
   for (const [own, theirs] of [teams, [...teams].reverse() as unknown as readonly [Team, Team]]) {
     expect(await own.json("journal", "verify")).toMatchObject({ verified: true });
-    expect((await own.json("schedules", "list")) as object[]).toHaveLength(1);
     const { stdout } = await own.desk.within(own.env, ["journal", "export"]);
-    expect([stdout.includes(own.mark), stdout.includes(theirs.session)]).toEqual([true, false]);
+    expect([stdout.includes(own.things.mark), stdout.includes(theirs.things.mark)]).toEqual([true, false]);
   }
 });
 
 test("J-37 with the credential of one team nothing of the other's schema can be read, changed or called in SQL", async () => {
-  const [a, b] = names;
+  const [a, b] = teams.map(({ name }) => name);
   const client = new pg.Client({ connectionString: teams[0].env.TEAM_DATABASE });
   await client.connect();
   const list = async (sql: string): Promise<readonly string[]> =>
@@ -198,4 +244,25 @@ test("J-37 with the credential of one team nothing of the other's schema can be 
   } finally {
     await client.end();
   }
+});
+
+test("J-37 rows of one team that somebody with both credentials writes into the other's tables do not verify there", async () => {
+  const [a, b] = teams;
+  const [from, to] = [`"${a.name}"`, `"${b.name}"`];
+  await admin.query("BEGIN");
+  const { rows } = await admin.query<{ no: string }>(
+    `INSERT INTO ${to}.streams (stream, seq, hash, at, epoch) SELECT stream, seq, hash, at, epoch FROM ${from}.streams WHERE stream = $1 RETURNING no`,
+    [a.things.session],
+  );
+  await admin.query(
+    `INSERT INTO ${to}.appends SELECT (SELECT max(id + count) FROM ${to}.appends) + sum(count) OVER (ORDER BY first) - count, count, $2, first, writer, seal, hash, mac, body
+       FROM ${from}.appends WHERE stream = (SELECT no FROM ${from}.streams WHERE stream = $1)`,
+    [a.things.session, rows[0]?.no],
+  );
+  await admin.query(`INSERT INTO ${to}.sessions SELECT * FROM ${from}.sessions WHERE session = $1`, [a.things.session]);
+  await admin.query("COMMIT");
+  const verified = await b.desk.within(b.env, ["journal", "verify", "--json"]);
+  expect([verified.code, verified.stdout + verified.stderr]).toEqual([1, expect.stringContaining(a.things.session)]);
+  const shown = await b.desk.within(b.env, ["sessions", "show", a.things.session]);
+  expect([shown.code, shown.stdout + shown.stderr]).toEqual([1, expect.not.stringContaining(a.things.mark)]);
 });

@@ -121,7 +121,8 @@ export const policyCommands: readonly CommandSpec[] = [
     notes: [
       "Every case runs through the real runtime, in a temporary folder: nothing of the project is changed, nothing leaves the machine.",
       "People approve what the user wants, and deny what an attacker wants or what breaks a rule. One of them is in every group of the project.",
-      "A domain is a JSON file; `policies/simulations/README.md` describes the format.",
+      "A domain is a JSON file; `policies/simulations/README.md` describes the format, and what is wrong in one is told with its place.",
+      "The project's policies may name its agents and tools; a tool of the domain stands for the project's of the same name.",
     ],
     examples: [
       "orgate simulate secretary",

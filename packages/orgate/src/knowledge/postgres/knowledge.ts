@@ -41,10 +41,6 @@ function toKnowledgeStore(link: Link): KnowledgeStore {
       throw asUnwritable(error, link.place);
     }
   };
-  /** What is gone leaves the pages too. */
-  const vacuum = async (): Promise<void> => {
-    await link.query(`VACUUM ${tables.items}, ${tables.words}, ${tables.documents}`);
-  };
   return {
     reach: "remote",
     search: (search, vector) => searchItems({ run: read, tables, vectors }, search, vector),
@@ -61,8 +57,7 @@ function toKnowledgeStore(link: Link): KnowledgeStore {
     piecesOf: async (document) => (await items.listPieces(read, document)).map(({ id }) => id),
     async forget(ids) {
       const gone = await write((run) => forgetItems(run, { items, table: tables.documents }, ids));
-      await vacuum();
-      return { gone, clean: true };
+      return { gone, clean: await link.vacuum(tables.items, tables.words, tables.documents) };
     },
     isForgotten: (id) => items.isForgotten(read, id),
     async unembedded(model, most) {

@@ -6,6 +6,8 @@ type Options = Readonly<{
   /** Drives a session until it waits or has ended; never rejects. */
   drive(session: SessionId): Promise<void>;
   hasPendingIntents(session: SessionId): Promise<boolean>;
+  /** A session was left: there may be room for another. */
+  left(): void;
 }>;
 
 export class DriveQueue {
@@ -80,6 +82,7 @@ export class DriveQueue {
     this.#tell(session);
     if (this.#wokenAgain.delete(session)) void this.#options.hasPendingIntents(session).then((has) => has && this.wake(session));
     this.#startNext();
+    this.#options.left();
   }
 
   #tell(session: SessionId): void {

@@ -3,6 +3,7 @@ import {
   callsIn,
   type EventKind,
   type Inbox,
+  isFault,
   type Journal,
   type Millis,
   millis,
@@ -15,7 +16,7 @@ import { NODE } from "../../runtime/ports/outside.ts";
 
 type Ports = Readonly<{ journal: Journal; inbox: Pick<Inbox, "pending"> }>;
 /** `standing`: the last entry that says anything new, and its pending intents. `due`: when something about it is due by itself. */
-type Left = Readonly<{ standing: string; due: Millis | null }>;
+type Left = Readonly<{ kind: "stands"; standing: string; due: Millis | null } | { kind: "unreadable"; bad: Seq }>;
 
 /** What a driver writes that finds nothing to do. */
 const TAKINGS: ReadonlySet<EventKind> = new Set(["hold.taken", "agent.changed"]);
@@ -29,16 +30,38 @@ export class LeftSessions {
     this.#ports = ports;
   }
 
-  async remember(session: SessionId): Promise<void> {
+  /** `bad`: an entry that cannot be read here, as one that a newer version has written. Until it can be, nothing that comes changes that. */
+  async remember(session: SessionId, bad: Seq | null = null): Promise<void> {
+    if (bad !== null) {
+      this.#left.set(session, { kind: "unreadable", bad });
+      return;
+    }
     const standing = await this.#standing(session).catch(() => null);
     if (standing === null) this.#left.delete(session);
-    else this.#left.set(session, { standing, due: await this.due(session).catch(() => null) });
+    else this.#left.set(session, { kind: "stands", standing, due: await this.due(session).catch(() => null) });
   }
 
   async isAsLeft(session: SessionId): Promise<boolean> {
     const left = this.#left.get(session);
+    if (left?.kind === "unreadable") return this.#isBad(session, left.bad);
     if (left === undefined || (left.due !== null && NODE.clock.now() >= left.due)) return false;
     return left.standing === (await this.#standing(session));
+  }
+
+  /** When something is due in a session that was left, as far as is known. */
+  dueOf(session: SessionId): Millis | null {
+    const left = this.#left.get(session);
+    return left?.kind === "stands" ? left.due : null;
+  }
+
+  async #isBad(session: SessionId, bad: Seq): Promise<boolean> {
+    try {
+      await this.#ports.journal.read(session, seq(bad - 1), 1);
+      return false;
+    } catch (error) {
+      if (isFault(error, "entry-bad")) return true;
+      throw error;
+    }
   }
 
   /** Null where nothing is left to do. */

@@ -59,6 +59,8 @@ export type ApprovalRequestView = Readonly<{
   lineage: readonly string[];
   /** On whose behalf. */
   requester: Principal;
+  /** Whom the session serves: a customer, an account. Null: nobody. */
+  subject: string | null;
   action: ActionText;
   /** A tool's name; `model` or `respond` for the others. */
   tool: string;
@@ -121,15 +123,16 @@ function viewOf(entries: readonly Entry[], approval: ApprovalId, now: Millis, or
   const halt = findHaltAhead(state, orders, tool, question.about);
   const isGranted = decided !== undefined && !isGoverning(decided.action.kind === "call" ? decided.action : null);
   const widest = isGranted ? widestOf(question.asks) : null;
-  const { about, targets, labels } = question;
+  const { about, targets, labels, subject } = question;
   const shown: Coverage | null =
-    doing === null ? null : { tool, resource: about, targets, labels, survives: findSurvivingLabels(question.asks) };
+    doing === null ? null : { tool, resource: about, targets, labels, survives: findSurvivingLabels(question.asks), subject };
   const edited = edit?.kind === "approval.answered" && edit.answer.kind === "edit" ? { by: edit.by, args: edit.answer.args } : null;
   return {
     approval,
     session: state.session,
     agent: state.agent.name,
     requester: state.turn.by,
+    subject,
     action: question.action,
     lineage: state.parent?.lineage ?? [],
     tool,

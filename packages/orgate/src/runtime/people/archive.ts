@@ -40,10 +40,13 @@ export async function findArchivable(
   for (const [state, ms] of [["closed", closedMs] as const, ["idle", idleMs] as const]) {
     if (ms === null) continue;
     for await (const one of eachSession(journal, { state }))
-      if (one.lastAt <= now - ms && (gone.get(one.session) ?? 0) < one.seq) found.push(one);
+      if (one.lastAt <= now - ms && ((gone.get(one.session) ?? 0) < one.seq || isStillThere(one))) found.push(one);
   }
   return found;
 }
+
+/** An erasure is recorded before it is done: a process that died in between has left the content. Erasing takes the title. */
+const isStillThere = ({ title }: SessionSummary): boolean => title !== null;
 
 /** Session → how far its content was erased from its first entry on. */
 async function readErasures(journal: Pick<Journal, "read">): Promise<ReadonlyMap<StreamId, number>> {

@@ -62,10 +62,10 @@ function toStore(given: OwnStore, directory: string): Store {
     stored: cannot("show stored entries"),
     checkWritable: cannot("say whether it can be written"),
     erase: cannot("erase"),
-    processes: async () => [
-      { writer: journal.writer, place: "this machine", holds: null, heardMs: null, commits: null, appends: null, quietest: [] },
-    ],
+    processes: async () => [{ writer: journal.writer, place: "this machine", ...UNCOUNTED, quietest: [] }],
+    play: async () => {}, // it has nobody to tell
     requests,
+    claims: null,
     signals: null,
     stopped: new Promise<never>(() => {}), // its appends say so
     seal: async () => {}, // a store of one's own seals as it likes
@@ -79,6 +79,8 @@ function toStore(given: OwnStore, directory: string): Store {
     },
   };
 }
+
+const UNCOUNTED = { role: null, version: null, holds: null, heardMs: null, commits: null, appends: null } as const;
 
 const cannot = (what: string) => async (): Promise<never> => {
   throw new FaultError({ kind: "usage", detail: `this journal store cannot ${what}`, hint: "add it to what `store` returns" });

@@ -43,8 +43,7 @@ export async function erasePayloads(link: Link, stream: StreamId, { first, last 
       );
       return { entries, blobs: dropped.length, files: 0, intents: intents.length };
     });
-    await link.query(`VACUUM ${table("appends")}, ${table("blobs")}, ${table("inbox")}`);
-    return { ...result, truncated: true };
+    return { ...result, truncated: await link.vacuum(table("appends"), table("blobs"), table("inbox")) };
   } catch (error) {
     throw asUnwritable(error, link.place);
   }

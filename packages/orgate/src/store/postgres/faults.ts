@@ -17,6 +17,14 @@ export const mayRetry = (error: unknown): boolean => AGAIN.test(codeOf(error));
 export function explain(error: unknown, place: string): string {
   const code = codeOf(error);
   const said = errorMessage(error instanceof AggregateError ? (error.errors[0] ?? error) : error);
+  if (code === "08P01" && said.includes("startup parameter"))
+    return `${place} is a pooler that takes no settings with its connections: set \`listen\` in [cluster] to a direct address of the database (${said})`;
+  if (code === "28000" && said.includes("no encryption"))
+    return `${place} refuses connections without TLS: add \`?sslmode=verify-full\` to its address (${said})`;
+  if (said === "The server does not support SSL connections")
+    return `${place} has no TLS, and its address asks for it: correct \`sslmode\``;
+  if (/CERT|SIGNATURE/.test(code))
+    return `${place} has a certificate that is not trusted here: ${said}; name its authority with \`sslrootcert=FILE\` in the address`;
   if (code === "28P01" || code === "28000") return `${place} refuses the user or the password: ${said}`;
   if (code === "3D000") return `${place} has no such database: ${said}; create it, or correct \`database\` in \`[cluster]\``;
   if (code === "42501") return `the user of ${place} may not do this: ${said}`;

@@ -8,10 +8,11 @@
  */
 import { hostname } from "node:os";
 import { type Epoch, epoch, type Fault, FaultError, millis, type SessionId, type WriterId, writerId } from "@orgate/core/vocab";
+import { version } from "../../node/version.ts";
 import type { Holding, HoldingChange } from "../sealer.ts";
-import type { WriterProcess } from "../store.ts";
-import { asUnwritable } from "./faults.ts";
-import type { Link } from "./link.ts";
+import type { ProcessRole, WriterProcess } from "../store.ts";
+import { asUnwritable, isConnectionLost, mayRetry } from "./faults.ts";
+import { type Link, SILENCE_MS } from "./link.ts";
 import { SILENT_MS } from "./schema/functions.ts";
 
 export type WriterLease = Readonly<{
@@ -25,6 +26,8 @@ export type WriterLease = Readonly<{
   begin(): Readonly<{ renewed(): void }>;
   /** Renews it, also when it had run out: what others have taken meanwhile is not held any more. Throws when the name is another's. */
   renew(): Promise<void>;
+  /** Others list this process with its role. */
+  play(role: ProcessRole): Promise<void>;
   /** Told of appends that were committed: the next renewal tells others. */
   count(appends: number): void;
   holding: Holding;
@@ -56,6 +59,12 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   );
   if (row === undefined) throw new Error("claim_writer answers");
   const [writer, incarnation] = [writerId(row.writer), Number(row.incarnation)];
+  const describe = async (role: ProcessRole | ""): Promise<void> => {
+    await link.query(`UPDATE "${schema}".writers SET version = $3, role = $4 WHERE writer = $1 AND incarnation = $2`, [
+      ...[writer, incarnation, version(), role],
+    ]);
+  };
+  await withWriteFault(link, () => describe("")); // the name may have been that of another process
   const begin = () => {
     const sent = inFuture(leaseMs);
     const renewed = (): void => {
@@ -70,12 +79,8 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   const renew = async (): Promise<void> => {
     const begun = begin();
     const sent = Date.now();
-    const [row] = await link.query<{ answer: Renewed }>(`SELECT "${schema}".renew_lease($1, $2, $3, $4) AS answer`, [
-      writer,
-      incarnation,
-      appends,
-      connectedMs() > SETTLED_MS,
-    ]);
+    const values = [writer, incarnation, appends, connectedMs() > SETTLED_MS];
+    const [row] = await link.query<{ answer: Renewed }>(`SELECT "${schema}".renew_lease($1, $2, $3, $4) AS answer`, values, SILENCE_MS);
     const fault = row?.answer.kind === "renewed" ? findSkew(row.answer.at, sent, link.place) : LOST_NAME;
     if (fault !== null) {
       tell({ kind: "lost", fault });
@@ -86,7 +91,7 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   };
   const timer = setInterval(() => void renew().catch(() => {}), Math.min(leaseMs / 3, RENEW_MS)).unref(); // an append reports what is wrong; until then the lease runs down
 
-  const take = createTaking(link, { writer, incarnation, renew });
+  const take = createTaking(link, { writer, incarnation, renew, stop: (fault) => tell({ kind: "lost", fault }) });
   await withWriteFault(link, renew); // the clocks are compared before anything is done
   const isSure = (): boolean => {
     const less = connectedMs() > 0 ? 0 : Math.max(0, leaseMs - SILENT_MS); // without the connection others may end it that much earlier
@@ -102,6 +107,7 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
     },
     begin,
     renew,
+    play: (role) => withWriteFault(link, () => describe(role)),
     count: (committed) => {
       appends += committed;
     },
@@ -117,8 +123,13 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   };
 }
 
-/** Takes sessions, one at a time each. */
-function createTaking(link: Link, { writer, incarnation, renew }: Pick<WriterLease, "writer" | "incarnation" | "renew">): Holding["take"] {
+type TakingNeeds = Pick<WriterLease, "writer" | "incarnation" | "renew"> & Readonly<{ stop(fault: Fault): void }>;
+
+/**
+ * Takes sessions, one at a time each. J-3 where the database refuses for a reason that does not pass by itself (its disk is full), the process stops as it does
+ * with an append: otherwise each look of a worker would try every session again.
+ */
+function createTaking(link: Link, { writer, incarnation, renew, stop }: TakingNeeds): Holding["take"] {
   const taking = new Set<SessionId>();
   const heldBy = (session: SessionId, by: string): FaultError => new FaultError({ kind: "session-held", session, by });
 
@@ -128,7 +139,11 @@ function createTaking(link: Link, { writer, incarnation, renew }: Pick<WriterLea
     try {
       for (;;) {
         const sql = `SELECT "${link.schema}".take_session($1, $2, $3, $4) AS taken`;
-        const [answer] = await withWriteFault(link, () => link.query<{ taken: Taken }>(sql, [session, writer, incarnation, isHeld]));
+        const [answer] = await link.query<{ taken: Taken }>(sql, [session, writer, incarnation, isHeld]).catch((error: unknown) => {
+          const failed = asUnwritable(error, link.place);
+          if (!isConnectionLost(error) && !mayRetry(error)) stop(failed.fault);
+          throw failed;
+        });
         const taken = answer?.taken;
         if (taken?.kind === "taken") return epoch(taken.epoch);
         if (taken?.kind === "held") throw heldBy(session, `writer \`${taken.by}\` (process ${taken.pid} on ${taken.host})`);
@@ -146,7 +161,7 @@ export const LOST_NAME: Fault = Object.freeze({
 });
 
 /** Null unless the clock of this machine is further from the database's than the time that an answer took explains. */
-function findSkew(at: number, sent: number, place: string): Fault | null {
+export function findSkew(at: number, sent: number, place: string): Fault | null {
   const skew = at < sent ? sent - at : at > Date.now() ? Date.now() - at : 0;
   if (Math.abs(skew) <= MOST_SKEW_MS) return null;
   const far = `${Math.round(Math.abs(skew) / 1_000)} s ${skew > 0 ? "ahead of" : "behind"}`;
@@ -170,6 +185,8 @@ type ProcessRow = Readonly<{
   writer: string;
   host: string;
   pid: number;
+  version: string;
+  role: ProcessRole | "";
   holds: string;
   heard: string;
   batch: string;
@@ -183,13 +200,13 @@ const NAMED = 20;
 export async function leasedProcesses(link: Link): Promise<readonly WriterProcess[]> {
   const held = `"${link.schema}".streams AS s WHERE s.holder = w.writer AND s.incarnation = w.incarnation`;
   const rows = await link.read<ProcessRow>(
-    `SELECT w.writer, w.host, w.pid, w.batch, w.appends, (SELECT count(*) FROM ${held}) AS holds,
+    `SELECT w.writer, w.host, w.pid, w.version, w.role, w.batch, w.appends, (SELECT count(*) FROM ${held}) AS holds,
        (SELECT json_agg(q) FROM (SELECT s.stream AS session, s.at FROM ${held} ORDER BY s.at LIMIT ${NAMED}) AS q) AS quietest,
        greatest(0, w.lease_ms - extract(epoch FROM w.lease_until - clock_timestamp()) * 1000) AS heard
      FROM "${link.schema}".writers AS w WHERE w.lease_until > clock_timestamp() ORDER BY length(w.writer), w.writer`,
   );
-  return rows.map(({ writer, host, pid, holds, heard, batch, appends, quietest }) => ({
-    ...{ writer: writerId(writer), place: `process ${pid} on ${host}` },
+  return rows.map(({ writer, host, pid, version: its, role, holds, heard, batch, appends, quietest }) => ({
+    ...{ writer: writerId(writer), place: `process ${pid} on ${host}`, role: role === "" ? null : role, version: its === "" ? null : its },
     ...{ holds: Number(holds), heardMs: Math.round(Number(heard)), commits: Number(batch), appends: Number(appends) },
     quietest: (quietest ?? []).map(({ session, at }) => ({ session, at: millis(at) })),
   }));

@@ -9,7 +9,7 @@ import type { SignalEar, Signals } from "../store.ts";
 import { Watchers } from "../watchers.ts";
 import type { LocalCopy, MirrorRows } from "./copy.ts";
 import { asUnreadable } from "./faults.ts";
-import type { Link } from "./link.ts";
+import { isBehindPooler, type Link } from "./link.ts";
 import type { AlarmRow, SharedAlarms } from "./shared-alarms.ts";
 
 export type Listener = Readonly<{
@@ -18,7 +18,7 @@ export type Listener = Readonly<{
   catchUp(): Promise<void>;
   /** Where the journal ended at the last look, and what has grown between the one before and it. */
   position(): Position;
-  /** How long the connection has been there; 0: it is lost. */
+  /** How long the connection has been there; 0: it is lost, or a pooler's, which stands for no process. */
   connectedMs(): number;
   streamsAfter(seen: Position): Readonly<{ last: Position; streams: readonly StreamId[] }>;
   signals: Signals;
@@ -26,6 +26,8 @@ export type Listener = Readonly<{
 }>;
 
 const LOOK_EVERY_MS = 1_000;
+/** How often the connection that listens is asked whether it is still one: where its server is gone without a word, nothing else would ever say so. */
+const BEAT_MS = 1_000;
 const RECONNECT_MS = 500;
 
 type Needs = Readonly<{
@@ -46,10 +48,15 @@ export async function openListener({ link, copy, alarms, own }: Needs): Promise<
         if (who !== own) looks.quietly();
         return;
       }
+      if (what === "due" || what === "ended") watchers.tellDue(); // a lease that ends by itself tells of no session
+      if (what === "due") return;
       if (what === "inbox") watchers.wake(who as SessionId);
       watchers.tellAll(); // an intent of a session that nobody drives, or sessions whose process is gone
     },
-    connected: () => looks.quietly(),
+    connected() {
+      looks.quietly();
+      watchers.tellDue(); // of what was told meanwhile nobody knows
+    },
   });
   try {
     await ear.connect();
@@ -160,6 +167,7 @@ class Ear {
   #channels: Channels | null = null;
   #client: Client | null = null;
   #since = 0;
+  #isPooled = false;
   #isClosed = false;
 
   constructor(link: Link, own: string | null, tell: Heard) {
@@ -181,6 +189,7 @@ class Ear {
       else for (const ear of [...this.#ears]) ear.heard(payload);
     });
     await client.connect();
+    this.#isPooled = await isBehindPooler(client);
     const sql = "SELECT 'orgate_' || md5($1) AS journal, 'orgate_signals_' || md5($1) AS signals";
     const [channels] = (await client.query<Channels>(sql, [this.#link.schema])).rows;
     if (channels === undefined) throw new Error("a question without a table is answered");
@@ -194,7 +203,20 @@ class Ear {
     if (this.#isClosed) return client.end();
     this.#client = client;
     this.#since = performance.now();
+    this.#beat(client);
     for (const ear of [...this.#ears]) ear.joined();
+  }
+
+  /** An answer that does not come in time ends the connection (`SILENCE_MS`), and `end` makes another. */
+  #beat(client: Client): void {
+    const next = (): void => {
+      if (this.#client !== client) return;
+      client.query("SELECT 1").then(
+        () => this.#beat(client),
+        () => client.end().catch(() => {}),
+      );
+    };
+    setTimeout(next, BEAT_MS).unref();
   }
 
   /** On this connection, so that a flood of them does not hold up the journal, and the direct one, where there is a pooler. */
@@ -213,7 +235,7 @@ class Ear {
   };
 
   connectedMs(): number {
-    return this.#client === null ? 0 : performance.now() - this.#since;
+    return this.#client === null || this.#isPooled ? 0 : performance.now() - this.#since;
   }
 
   async close(): Promise<void> {

@@ -202,6 +202,21 @@ test("J-4 a process that is gone loses its sessions long before its lease, one t
   way.goOn();
 });
 
+const pooler = process.env.ORGATE_TEST_PGBOUNCER;
+if (pooler !== undefined)
+  test("J-4 where LISTEN goes through a pooler, whose connections stand for no process, holds are sure only for as long as nobody may end the lease early", async () => {
+    const place = await schema();
+    const way = await cuttable();
+    const silent = await place.open({ url: way.url, listenUrl: pooler, leaseMs: 60_000 });
+    const hold = await silent.journal.take(S);
+    await silent.journal.append(append(hold, 0, opened("echo")));
+    await expect.poll(() => silent.journal.holds(hold), { timeout: 10_000 }).toBe(true);
+    way.pause();
+    await expect.poll(() => silent.journal.holds(hold), { timeout: 20_000 }).toBe(false);
+    way.goOn();
+    await expect.poll(() => silent.journal.holds(hold), { timeout: 20_000 }).toBe(true);
+  });
+
 test("J-3 an append whose answer was lost is neither lost nor written twice", async () => {
   const place = await schema();
   const way = await cuttable();

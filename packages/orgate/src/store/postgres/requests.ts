@@ -62,8 +62,7 @@ export function openRequests(link: Link): RequestKeys {
     erase: (session) =>
       write(async () => {
         await link.query(`UPDATE ${table} SET status = NULL, body = '' WHERE strpos(body, $1) > 0`, [session]);
-        await link.query(`VACUUM ${table}`);
-        return true;
+        return link.vacuum(table);
       }),
   };
 }

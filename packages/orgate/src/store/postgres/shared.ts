@@ -13,6 +13,7 @@ import { databasePaths } from "../sqlite/schema.ts";
 import type { Snapshot, StoreOpening } from "../store.ts";
 import { LocalCopy } from "./copy.ts";
 import { openPostgresInbox } from "./inbox.ts";
+import { leasedProcesses } from "./lease.ts";
 import type { Link } from "./link.ts";
 import { type Listener, openListener } from "./listen.ts";
 import { copyToFile } from "./moving/snapshot.ts";
@@ -31,7 +32,7 @@ export async function openShared(link: Link, options: ReadingOptions, own: strin
   const { reader, rows } = openCopy(copy, options, alarms);
   const reads = openReads({ link, copy, reader, key: blobKey });
   const { fetch: _, withStream: __, beside, ...journalReads } = reads;
-  const offers = { ...beside, snapshot: () => takeSnapshot(link, options) };
+  const offers = { ...beside, snapshot: () => takeSnapshot(link, options), processes: () => leasedProcesses(link) };
   const inbox = openPostgresInbox(link, listener.watchers, () => assertTrusted(alarms));
   return { link, copy, alarms, listener, reader, rows, reads, journalReads, offers, inbox };
 }

@@ -11,9 +11,10 @@ import { toStoreAlarms } from "../sqlite/proof/alarms.ts";
 import { openBonds } from "../sqlite/proof/bonds.ts";
 import { openSums } from "../sqlite/proof/sums.ts";
 import type { CommitOptions, Store, StoreOpening } from "../store.ts";
+import { openClaims } from "./claims.ts";
 import { erasePayloads } from "./erase.ts";
 import { remoteCountKeeper } from "./keep-counts.ts";
-import { leasedProcesses, leaseWriter, type WriterLease } from "./lease.ts";
+import { leaseWriter, type WriterLease } from "./lease.ts";
 import { type DatabaseOptions, type Link, openLink } from "./link.ts";
 import type { PostgresReads } from "./reads.ts";
 import { openRequests } from "./requests.ts";
@@ -29,6 +30,8 @@ export type PostgresOptions = StoreOpening &
   Readonly<{
     /** For how long a process that is not heard of keeps its sessions. */
     leaseMs?: number;
+    /** For how long a session is a process's to take that was handed to it. */
+    claimMs?: number;
   }>;
 
 export type PostgresStore = Store &
@@ -42,7 +45,7 @@ export type PostgresStore = Store &
 export const LEASE_MS = 10_000;
 
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const { blobKey, keyFor, sealing = "interval", leaseMs = LEASE_MS } = options;
+  const { blobKey, keyFor, sealing = "interval", leaseMs = LEASE_MS, claimMs } = options;
   const link = await openLink(options);
   let lease: WriterLease | null = null;
   try {
@@ -76,7 +79,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
       confirm: () => {},
     });
     void journal.whenStopped.then(taken.abandon); // what it holds is for others
-    return toStore(shared, journal, lease);
+    return toStore(shared, { journal, lease, claimMs });
   } catch (error) {
     await lease?.end().catch(() => {});
     await link.close();
@@ -84,7 +87,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   }
 }
 
-function toStore(shared: Shared, journal: SqliteJournal, lease: WriterLease): PostgresStore {
+type StoreParts = Readonly<{ journal: SqliteJournal; lease: WriterLease; claimMs: number | undefined }>;
+
+function toStore(shared: Shared, { journal, lease, claimMs }: StoreParts): PostgresStore {
   const { link, listener, inbox, reader, alarms } = shared;
   const port = journal.port();
   let closing: Promise<void> | null = null;
@@ -95,8 +100,9 @@ function toStore(shared: Shared, journal: SqliteJournal, lease: WriterLease): Po
     inbox,
     alarms: toStoreAlarms(alarms),
     requests: openRequests(link),
+    claims: openClaims(link, listener.watchers, claimMs),
+    play: lease.play,
     signals: listener.signals,
-    processes: () => leasedProcesses(link),
     slot: { writer: lease.writer, incarnation: lease.incarnation, isNew: reader.writerHead(lease.writer).number === 0 },
     catchUp: listener.catchUp,
     stopped: journal.whenStopped,

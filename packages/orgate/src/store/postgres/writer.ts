@@ -12,7 +12,7 @@ import { batchText, fromStoredFault } from "./batch.ts";
 import type { LocalCopy, MirrorRows } from "./copy.ts";
 import { asUnwritable, explain, isConnectionLost, mayRetry } from "./faults.ts";
 import { LOST_NAME, type WriterLease } from "./lease.ts";
-import type { Link } from "./link.ts";
+import { type Link, SILENCE_MS } from "./link.ts";
 
 type Answer = Readonly<
   | { kind: "done"; mirror: MirrorRows | null }
@@ -48,11 +48,12 @@ export function openBatchWriter({ link, copy, lease }: Needs): BatchWriter {
 
   /** Tries until it works, for as long as the trouble may pass by itself. */
   async function patiently<T>(step: () => Promise<T>, onLost: () => Promise<T>): Promise<T> {
-    const until = performance.now() + link.patienceMs;
+    let until = Number.POSITIVE_INFINITY;
     for (let work = step; ; ) {
       try {
         return await work();
       } catch (error) {
+        until = Math.min(until, performance.now() + link.patienceMs); // waiting for an answer that did not come was no try
         const isOpen = isConnectionLost(error);
         if (!isOpen && !mayRetry(error)) throw asUnwritable(error, link.place);
         if (isOpen) work = onLost;
@@ -65,7 +66,8 @@ export function openBatchWriter({ link, copy, lease }: Needs): BatchWriter {
   async function send(batch: Batch): Promise<Written> {
     const text = batchText(batch, { batch: next, lockMs: link.lockTimeoutMs });
     const begun = lease.begin();
-    const [row] = await link.query<{ answer: Answer }>(`SELECT "${schema}".commit_batch($1, $2, $3) AS answer`, [text, ...copy.mirrored]);
+    const sql = `SELECT "${schema}".commit_batch($1, $2, $3) AS answer`;
+    const [row] = await link.query<{ answer: Answer }>(sql, [text, ...copy.mirrored], link.lockTimeoutMs + SILENCE_MS);
     if (row === undefined) throw new Error("commit_batch answers");
     const { answer } = row;
     if (answer.kind === "lost") throw new FaultError(LOST_NAME);

@@ -168,6 +168,9 @@ export function trustedValueWriter(db: DatabaseSync): TrustedValueWriter {
   };
 }
 
+/** An erased entry may have ended any record that was made before it: nobody can tell any more, so none of them comes back. */
+const FORGET_RECORDS = `DELETE FROM known_values WHERE substr(name, 1, ${recordSet("").length}) = '${recordSet("")}'`;
+
 export function rebuildTrustedValues(db: DatabaseSync, records: () => Records): void {
   makeOnce(
     db,
@@ -176,20 +179,27 @@ export function rebuildTrustedValues(db: DatabaseSync, records: () => Records): 
       db.exec("DROP TABLE IF EXISTS known_values");
       db.exec(TRUSTED_VALUES_SCHEMA);
       const writer = trustedValueWriter(db);
-      for (const { stream, at, place, event } of knownEvents(db, records())) writer.keep(stream, at, placedChanges(event, place));
+      for (const { stream, at, place, kind, event } of knownEvents(db, records())) {
+        if (event !== null) writer.keep(stream, at, placedChanges(event, place));
+        else if (kind === "known.recorded") db.exec(FORGET_RECORDS);
+      }
     },
   );
 }
 
 /** Sets whose rows are not what the entries make of them: a value too many or too few, or a place other than the last that says so. */
 export function findWrongTrustedSets(db: DatabaseSync, records: Records): readonly string[] {
-  const made = new Map<string, { readonly set: string; readonly stream: StreamId; readonly place: number }>();
+  const made = new Map<string, { readonly set: string; readonly stream: StreamId; readonly place: number; readonly nth: number }>();
+  let [nth, erasedLast] = [0, 0];
   const keyOf = (set: string, value: string): string => JSON.stringify([set, value]);
-  for (const { stream, place, event } of knownEvents(db, records))
-    for (const { set, value, on } of listTrustedValueChanges(event)) {
-      if (on) made.set(keyOf(set, value), { set, stream, place });
+  for (const { stream, place, event } of knownEvents(db, records)) {
+    nth += 1;
+    if (event === null) erasedLast = nth;
+    for (const { set, value, on } of event === null ? [] : listTrustedValueChanges(event)) {
+      if (on) made.set(keyOf(set, value), { set, stream, place, nth });
       else for (const key of [...made.keys()]) if (key.toLowerCase() === keyOf(set, value).toLowerCase()) made.delete(key);
     }
+  }
   const rows = db
     .prepare("SELECT name, value, stream, place FROM known_values")
     .all()
@@ -201,13 +211,15 @@ export function findWrongTrustedSets(db: DatabaseSync, records: Records): readon
     }));
   const there = new Set(rows.map(({ key }) => key));
   const isErased = (stream: StreamId): boolean => [...records.entries(stream)].some(({ payload }) => payload === null); // what it had learnt is forgotten with it
-  const missing = [...made].filter(([key, { stream }]) => !there.has(key) && !isErased(stream)).map(([, { set }]) => set);
+  const mayBeGone = (one: { readonly stream: StreamId; readonly nth: number }): boolean => one.nth < erasedLast || isErased(one.stream); // what was erased later may have ended or replaced it
+  const missing = [...made].filter(([key, one]) => !there.has(key) && !mayBeGone(one)).map(([, { set }]) => set);
   const isAsMade = ({ key, stream, place }: (typeof rows)[number]): boolean =>
     made.get(key)?.stream === stream && made.get(key)?.place === place;
   return [...new Set([...rows.filter((row) => !isAsMade(row)).map(({ set }) => set), ...missing])].sort();
 }
 
-type KnownEvent = Readonly<{ stream: StreamId; at: number; place: Seq; event: JournalEvent }>;
+/** `event` null: it was erased. */
+type KnownEvent = Readonly<{ stream: StreamId; at: number; place: Seq; kind: string; event: JournalEvent | null }>;
 
 /** In the order of the journal: a scan, for those who look at everything anyway. */
 function* knownEvents(db: DatabaseSync, records: Records): Iterable<KnownEvent> {
@@ -219,6 +231,7 @@ function* knownEvents(db: DatabaseSync, records: Records): Iterable<KnownEvent> 
     const [first, end] = [Number(row.first), Number(row.first) + Number(row.count)];
     for (const e of records.entries(stream))
       if (e.seq >= first && e.seq < end && e.kind.startsWith("known."))
-        for (const event of decodeEvents(e.kind, e.payload, records)) yield { stream, at: e.at, place: e.seq, event };
+        for (const event of e.payload === null ? [null] : decodeEvents(e.kind, e.payload, records))
+          yield { stream, at: e.at, place: e.seq, kind: e.kind, event };
   }
 }

@@ -10,28 +10,37 @@ export type SchemaArgument = Readonly<{
   /** Only some values can be given. */
   isChoice: boolean;
   format: string | null;
+  /** It has to be there, and so has all that it lies in. */
+  isRequired: boolean;
 }>;
 
 const MAX_DEPTH = 4;
 
 export function listSchemaArguments(schema: JsonObject): readonly SchemaArgument[] {
-  return propertiesOf(schema).flatMap(([name, one]) => argumentsAt(one, name, toWords(name), 0));
+  return propertiesOf(schema).flatMap(([name, one]) =>
+    argumentsAt(one, { path: name, words: toWords(name), isRequired: isRequiredIn(schema, name) }, 0),
+  );
 }
 
-function argumentsAt(schema: JsonObject, path: string, words: readonly string[], depth: number): readonly SchemaArgument[] {
+type Place = Pick<SchemaArgument, "path" | "words" | "isRequired">;
+
+function argumentsAt(schema: JsonObject, { path, words, isRequired }: Place, depth: number): readonly SchemaArgument[] {
   const items = objectAt(schema["items"]);
   if (items !== null && depth < MAX_DEPTH) {
     // a list of plain values is named by its argument; of objects, by the way into them
     return propertiesOf(items).length === 0
-      ? argumentsAt(items, path, words.map(toSingular), depth + 1)
-      : argumentsAt(items, `${path}[]`, words, depth + 1);
+      ? argumentsAt(items, { path, words: words.map(toSingular), isRequired }, depth + 1)
+      : argumentsAt(items, { path: `${path}[]`, words, isRequired: true }, depth + 1); // of an item that there is
   }
   const inner = propertiesOf(schema);
   if (inner.length > 0 && depth < MAX_DEPTH)
-    return inner.flatMap(([name, one]) => argumentsAt(one, `${path}.${name}`, toWords(name), depth + 1));
+    return inner.flatMap(([name, one]) => {
+      const at = { path: `${path}.${name}`, words: toWords(name), isRequired: isRequired && isRequiredIn(schema, name) };
+      return argumentsAt(one, at, depth + 1);
+    });
   const isChoice = Array.isArray(schema["enum"]) || schema["const"] !== undefined;
   const format = typeof schema["format"] === "string" ? schema["format"] : null;
-  return [{ path, words, type: typeIn(schema), isChoice, format }];
+  return [{ path, words, type: typeIn(schema), isChoice, format, isRequired: isRequired && !isNullable(schema) }];
 }
 
 function typeIn(schema: JsonObject): SchemaArgument["type"] {
@@ -42,6 +51,9 @@ function typeIn(schema: JsonObject): SchemaArgument["type"] {
   if (types[0] === "number" || types[0] === "integer") return "number";
   return types[0] === "boolean" ? "flag" : "other";
 }
+
+const isRequiredIn = ({ required }: JsonObject, name: string): boolean => Array.isArray(required) && required.includes(name);
+const isNullable = ({ type }: JsonObject): boolean => Array.isArray(type) && type.includes("null");
 
 const propertiesOf = (schema: JsonObject): readonly (readonly [string, JsonObject])[] =>
   Object.entries(objectAt(schema["properties"]) ?? {}).flatMap(([name, one]) => {

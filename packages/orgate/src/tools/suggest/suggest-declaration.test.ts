@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineTool, type JsonObject, type RecordDefinition } from "@orgate/core";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { suggestDeclaration } from "./suggest-declaration.ts";
 
 const text = { type: "string" };
@@ -47,6 +48,40 @@ describe("what a tool should declare", () => {
       labels: ["untrusted"],
       records: [{ type: "order", key: { arg: "order_id" }, fields: {} }],
     });
+  });
+
+  test("fields, owner and key of a record come from the schema of the output, where there is one: states, amounts, times and flags, not prose", () => {
+    const order = z.object({
+      order_id: z.string(),
+      status: z.string(),
+      placed: z.iso.date().optional(),
+      sum: z.object({ total: z.number() }),
+      note: z.string(),
+      paid: z.boolean(),
+      customer: z.object({ id: z.string(), name: z.string() }),
+    });
+    const base = { description: "Returns it.", effects: ["read"], run: () => ({}) as never } as const;
+    const read = defineTool({ ...base, name: "get_order", input: z.strictObject({ order: z.string() }), output: order });
+    const fields = {
+      status: "status",
+      placed: { path: "placed", type: "time", optional: true },
+      sum_total: { path: "sum.total", type: "number" },
+      paid: { path: "paid", type: "boolean" },
+    };
+    const proposed = suggestDeclaration(read).declaration;
+    expect(proposed.records).toEqual([{ type: "order", key: { arg: "order" }, fields, owner: "customer.id" }]);
+    const found = z.object({ found: z.array(order), more: z.boolean() });
+    const list = defineTool({ ...base, name: "list_orders", input: z.strictObject({}), output: found });
+    const records = suggestDeclaration(list).declaration.records as readonly RecordDefinition[];
+    expect(records).toEqual([{ type: "order", key: "order_id", each: "found[]", fields, owner: "customer.id" }]);
+    defineTool({ ...base, name: "list_orders", input: z.strictObject({}), output: found, records }); // it can be declared as it stands
+  });
+
+  test("an argument with the name of what a tool acts on is an id of it; what a tool makes is none", () => {
+    const targets = (name: string, properties: JsonObject) => suggestDeclaration(tool(name, "", properties)).declaration.targets;
+    expect(targets("cancel_order", { order: text })).toEqual({ order: { kind: "id", of: "order" } });
+    expect(targets("create_note", { note: text })).toEqual({});
+    expect(targets("cancel_order", { order: { type: "string", enum: ["a", "b"] } })).toEqual({});
   });
 
   test("a tool that finds out who somebody is may say whom the session serves; one that reads an account may not", () => {

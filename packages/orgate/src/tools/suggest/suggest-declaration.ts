@@ -2,17 +2,11 @@
  * Proposes what a tool should declare, from its name, description and schema. It goes by words alone, so every line says what it goes by and how sure it
  * is; a developer who knows the tool confirms it. Nothing is declared by this: a wrong guess costs a line that is not pasted.
  */
-import type { Effect, JsonObject, TargetKind, Tool } from "@orgate/core";
+import type { Effect, TargetKind, Tool } from "@orgate/core";
 import { listSchemaArguments, type SchemaArgument, toSingular, toWords } from "./schema-arguments.ts";
+import { findRecord, type SuggestedRecord } from "./suggest-records.ts";
 
 export type SuggestedTarget = Readonly<{ kind: TargetKind; of?: string; per?: string }>;
-export type SuggestedRecord = Readonly<{
-  type: string;
-  key: string | Readonly<{ arg: string }>;
-  each?: string;
-  fields: JsonObject;
-  establishes?: "subject";
-}>;
 export type Declaration = Readonly<{
   effects: readonly Effect[];
   targets: Readonly<Record<string, SuggestedTarget>>;
@@ -23,7 +17,7 @@ export type Declaration = Readonly<{
 /** `likely`: the words say so. `guess`: they may say so, or nothing does and this is the careful choice. */
 export type Remark = Readonly<{ field: keyof Declaration; about: string; sure: "likely" | "guess"; because: string }>;
 export type Suggestion = Readonly<{ tool: string; declaration: Declaration; remarks: readonly Remark[] }>;
-export type SuggestTool = Pick<Tool, "name" | "description" | "inputSchema">;
+export type SuggestTool = Pick<Tool, "name" | "description" | "inputSchema" | "describeOutput">;
 
 type Draft = { -readonly [K in keyof Declaration]: Declaration[K] } & { remarks: Remark[] };
 
@@ -31,7 +25,7 @@ export function suggestDeclaration(tool: SuggestTool): Suggestion {
   const args = listSchemaArguments(tool.inputSchema);
   const draft: Draft = { effects: [], targets: {}, outgoing: [], labels: [], records: [], remarks: [] };
   suggestEffects(tool, args, draft);
-  suggestTargets(args, draft);
+  suggestTargets(tool, args, draft);
   suggestOutgoing(args, draft);
   suggestLabels(tool, draft);
   suggestRecords(tool, draft);
@@ -122,10 +116,14 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-function suggestTargets(args: readonly SchemaArgument[], draft: Draft): void {
+function suggestTargets({ name }: SuggestTool, args: readonly SchemaArgument[], draft: Draft): void {
   const reads = draft.effects.every((effect) => effect === "read");
+  const [verb = "", ...nouns] = toWords(name).map(toSingular);
+  const isItsThing = (one: SchemaArgument): boolean =>
+    isText(one) && !MAKING.has(verb) && one.words.length === 1 && nouns.includes(toSingular(one.words[0] ?? ""));
+  const rules = [...RULES, { kind: "id", sure: "guess", holds: isItsThing } as const]; // `cancel_order` takes an `order`
   const found = args.flatMap((one) => {
-    const rule = RULES.find(({ holds }) => holds(one));
+    const rule = rules.find(({ holds }) => holds(one));
     return rule === undefined || (reads && rule.kind === "number") ? [] : [{ one, rule }];
   });
   const aims = found.filter(({ one }) => /^\w+$/.test(one.path));
@@ -139,6 +137,8 @@ function suggestTargets(args: readonly SchemaArgument[], draft: Draft): void {
   for (const { one, rule } of found)
     draft.remarks.push({ field: "targets", about: one.path, sure: rule.sure, because: `\`${one.path}\` sounds like ${NOUNS[rule.kind]}` });
 }
+/** What these are given is not there yet. */
+const MAKING = words("create add write send post save insert append set make say run");
 const NOUNS: Readonly<Record<TargetKind, string>> = {
   recipient: "somebody who gets something",
   host: "a place on the network",
@@ -191,34 +191,12 @@ function suggestLabels({ name, description }: SuggestTool, draft: Draft): void {
   if (person !== undefined) put("pii", "guess", `it speaks of \`${person}\``);
 }
 
-/** A tool that reads one thing by its id, or lists several: what policies may learn from it. */
-function suggestRecords({ name }: SuggestTool, draft: Draft): void {
+function suggestRecords(tool: SuggestTool, draft: Draft): void {
   if (!draft.effects.includes("read") || draft.effects.some((effect) => effect === "write" || effect === "spend")) return;
-  const [verb = "", ...rest] = toWords(name);
-  const what = rest.at(-1);
-  if (suggestSubject(toWords(name), draft) || what === undefined || rest.includes("by")) return;
-  const type = toSingular(what);
-  const arg = Object.entries(draft.targets).find(([, target]) => target.of === type)?.[0];
-  const isList = verb === "list" || verb === "search" || type !== what;
-  if (arg === undefined && !isList) return;
-  draft.records = [isList ? { type, key: "id", each: `${what}[]`, fields: {} } : { type, key: { arg: arg ?? "id" }, fields: {} }];
-  const because = `it reads \`${what}\`; name the fields that rules depend on (status, owner, amounts)${isList ? ", and where in the output they stand" : ""}. Only a trusted output makes records`;
-  draft.remarks.push({ field: "records", about: type, sure: "guess", because });
-}
-
-const SERVED = words("customer client member patient subscriber passenger guest account");
-
-/** A tool that says who somebody is: whom the session serves from then on. What merely reads an account says whose it is, not that they are here. */
-function suggestSubject(name: readonly string[], draft: Draft): boolean {
-  const [verb = "", ...rest] = name;
-  const proves = ["authenticate", "identify", "verify"].includes(verb);
-  const served = rest.map(toSingular).find((word) => SERVED.has(word));
-  if (!proves && (verb !== "find" || served === undefined)) return false;
-  const type = served ?? "customer";
-  draft.records = [{ type, key: "id", fields: {}, establishes: "subject" }];
-  const because = `it finds out who somebody is; keep \`establishes\` only if whoever this returns is who the session may serve (\`context.subject\`), and name the fields that rules depend on. Only a trusted output makes records`;
-  draft.remarks.push({ field: "records", about: type, sure: proves ? "likely" : "guess", because });
-  return true;
+  const found = findRecord(tool, (type) => Object.entries(draft.targets).find(([, target]) => target.of === type)?.[0]);
+  if (found === null) return;
+  draft.records = [found.record];
+  draft.remarks.push({ field: "records", about: found.record.type, sure: found.isLikely ? "likely" : "guess", because: found.because });
 }
 
 function words(text: string): ReadonlySet<string> {

@@ -1,5 +1,5 @@
 /** Lines about calls: starts, outcomes, recovery, delegation, and the labels and names that results bring. */
-import { escapeHidden, type Outcome, principalName, toCanonicalJson } from "@orgate/core/vocab";
+import { escapeHidden, type Outcome, principalName, type SkippedRecord, toCanonicalJson } from "@orgate/core/vocab";
 import { countNoun, durationText, shorten } from "../text-width.ts";
 import type { Tone } from "../tone.ts";
 import { allotmentText, type EventOf, type Line, type LineTable, line, live, SHOWN_CHARS } from "./line.ts";
@@ -67,15 +67,7 @@ export const CALL_LINES: LineTable<CallKind> = {
     ...(e.establishes !== null && e.records.length > 0
       ? [live("!", "accent", `the session serves ${escapeHidden(e.records[0]?.key ?? "")} from here on, says ${memory.nameOf(e.call)}`)]
       : []),
-    ...e.skipped
-      .slice(0, MOST_SKIPPED)
-      .map((one) =>
-        line(
-          "·",
-          "warn",
-          `no record of ${escapeHidden(e.type)}${one.key === null ? "" : ` ${escapeHidden(one.key)}`}: \`${escapeHidden(one.field)}\` is ${one.why}`,
-        ),
-      ),
+    ...e.skipped.slice(0, MOST_SKIPPED).map((one) => line("·", "warn", skippedText(e, one, memory.nameOf(e.call)))),
   ],
   "names.told": (e, memory) => [line("·", "dim", `${memory.nameOf(e.call)} named ${countNoun(e.names.length, escapeHidden(e.of))}`)],
   "text.cleaned": (e, memory) => [line("·", "dim", `what the model sees of ${memory.nameOf(e.call)} is without ${cleanedText(e)}`)],
@@ -83,6 +75,16 @@ export const CALL_LINES: LineTable<CallKind> = {
     line("·", "dim", `note of ${escapeHidden(e.from)}, ${escapeHidden(e.name)}: ${shorten(escapeHidden(toCanonicalJson(e.value)), 120)}`),
   ],
 };
+
+function skippedText({ type, establishes }: EventOf<"known.recorded">, { key, field, why }: SkippedRecord, by: string): string {
+  const thing = `${escapeHidden(type)}${key === null ? "" : ` ${escapeHidden(key)}`}`;
+  if (why !== "unknown") return `no record of ${thing}: \`${escapeHidden(field)}\` is ${why}`;
+  const ended =
+    key === null
+      ? `no ${thing} is on record any more: ${by} may have changed any of them`
+      : `${thing} is on record no more: ${by} may have changed it`;
+  return establishes === null ? ended : `${ended}, and the session serves nobody`;
+}
 
 /** A list that was declared wrongly fails item by item: a few say it all. */
 const MOST_SKIPPED = 5;

@@ -23,7 +23,11 @@ type GateKind =
 export const GATE_LINES: LineTable<GateKind> = {
   "gate.decided": (e) => [decisionLine(e)],
   "approval.asked": (e, memory) => [
-    live("?", "warn", `${e.approval}: ${e.asks.map(({ question }) => escapeHidden(question)).join(" · ")}${memory.touchedText(e.action)}`),
+    live(
+      "?",
+      "warn",
+      `${e.approval}: ${e.asks.map(({ question }) => escapeHidden(question)).join(" · ")}${memory.touchedText(e.action)}${e.subject == null ? "" : `, serving ${escapeHidden(e.subject)}`}`,
+    ),
   ],
   "approval.answered": (e) => [live("!", "accent", `${principalName(e.by)} answered ${e.approval}: ${answerText(e.answer)}`)],
   "approval.expired": (e) => [

@@ -59,3 +59,12 @@ export function toTargetThing({ record, recorded = record !== undefined, owned =
   const thing: ReturnType<TargetFacts["record"]> = record === undefined ? null : toThing(record);
   return thing === null && !recorded && !owned ? NOT_RECORDED : { record: () => thing, recorded: () => recorded, owned: () => owned };
 }
+
+export type CaseThings = Pick<CaseWorld, "records" | "subject">;
+/** What the records of a case say of a target that stands for such a thing: it was read, and whose it is. Facts that the case states count before these. */
+export function thingsOfTarget({ records, subject }: CaseThings, of: string | null): TargetThing {
+  const things = of === null ? [] : [records?.[of] ?? []].flat();
+  if (things.length === 0) return {};
+  const owned = subject !== undefined && things.every(({ owner }) => owner === subject.id);
+  return { recorded: true, owned, ...(things.length === 1 ? { record: things[0] } : {}) };
+}

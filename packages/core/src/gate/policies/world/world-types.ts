@@ -2,7 +2,7 @@
  * Cedar types of what is known of the world beside the arguments: records of things, whom the session serves, the time.
  * A field that some tool leaves out, or may leave out, is optional: `has` says whether it is there.
  */
-import { type Json, RECORD_ATTRIBUTES, type RecordFieldType, type RecordRule, type Tool } from "../../../vocab/index.ts";
+import { type Json, RECORD_ATTRIBUTES, type RecordFieldType, type RecordRule, subjectRules, type Tool } from "../../../vocab/index.ts";
 import { type CedarType, type RecordType, toSchemaType, type Untyped } from "../../arguments/arg-types.ts";
 import { toListSchema } from "../../arguments/lists.ts";
 
@@ -10,9 +10,11 @@ export type WorldTypes = Readonly<{
   /** By the type of thing. */
   records: ReadonlyMap<string, RecordType>;
   /** By tool and argument: the record of what the argument stands for. */
-  ofTargets: ReadonlyMap<string, Readonly<Record<string, RecordType>>>;
+  ofTargets: ReadonlyMap<string, Things>;
   subject: RecordType;
 }>;
+/** `isSomebodys`: things of this type have owners, are the subject, or are the subject's. */
+export type Things = Readonly<Record<string, RecordType & Readonly<{ isSomebodys: boolean }>>>;
 type WorldTool = Pick<Tool, "name" | "records"> & Readonly<{ targets: Readonly<Record<string, Readonly<{ of: string | null }>>> }>;
 type Field = Readonly<{ type: CedarType; required: boolean }>;
 
@@ -59,19 +61,33 @@ export function toWorldTypes(
   const types = new Map(records);
   return {
     records: types,
-    ofTargets: new Map(tools.map(({ name, targets }) => [name, targetTypes(targets, types)])),
+    ofTargets: new Map(
+      tools.map(({ name, targets }) => [
+        name,
+        targetTypes(
+          targets,
+          types,
+          all.map(({ rule }) => rule),
+        ),
+      ]),
+    ),
     subject: recordOf([["id", { type: TEXT, required: true }], ...optional]),
     untyped,
   };
 }
 
-const targetTypes = (targets: WorldTool["targets"], records: WorldTypes["records"]): Readonly<Record<string, RecordType>> =>
-  Object.fromEntries(
+function targetTypes(targets: WorldTool["targets"], records: WorldTypes["records"], rules: readonly RecordRule[]): Things {
+  const ofSubject = subjectRules(rules);
+  const isSomebodys = (type: string): boolean =>
+    rules.some((rule) => rule.type === type && rule.owner !== null) ||
+    ofSubject.some((rule) => rule.type === type || Object.values(rule.fields).some(({ of }) => of === type));
+  return Object.fromEntries(
     Object.entries(targets).flatMap(([arg, { of }]) => {
       const found = of === null ? undefined : records.get(of);
-      return found === undefined ? [] : [[arg, found]];
+      return of === null || found === undefined ? [] : [[arg, { ...found, isSomebodys: isSomebodys(of) }]];
     }),
   );
+}
 
 const recordOf = (fields: readonly (readonly [string, Field])[]): RecordType => ({ kind: "record", fields: new Map(fields) });
 

@@ -74,7 +74,7 @@ export async function readProjectPast(config: Config): ReturnType<typeof readPas
 function tellRewritten(screen: Screen, rewritten: readonly RewrittenPolicy[]): void {
   if (rewritten.length === 0) return;
   screen.line(screen.paint("strong", "reads otherwise"));
-  const short = (text: string | null): string => (text === null ? "–" : text.length > 120 ? `${text.slice(0, 119)}…` : text);
+  const short = (text: string | null): string => (text === null ? "–" : text.length > 200 ? `${text.slice(0, 199)}…` : text);
   for (const { agent, what, before, after } of rewritten.slice(0, MOST))
     screen.line(`  ${visible(`${agent ?? "all"}  ${what}: ${short(before)} → ${short(after)}`)}`);
   if (rewritten.length > MOST) screen.line(`  … ${rewritten.length - MOST} more: --json has all`);

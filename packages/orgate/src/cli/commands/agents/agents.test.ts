@@ -542,6 +542,32 @@ test("Y-14 diff tries where a session comes from, what leaves, how many targets 
   });
 });
 
+test("Y-14 diff tells of each tool what it declares otherwise, by field: what a target stands for too, and nothing else", async () => {
+  const desk = bank();
+  const tool = (declared: string) =>
+    `${TOOLS}export const drop = defineTool({ name: "drop", description: "drops", effects: ["write"], input: z.strictObject({ order: z.string() }), run: () => null, ${declared} });\n`;
+  const targets = 'targets: { order: { kind: "id", of: "order" } }';
+  desk.write("agents/payer.symbi", payer("    allow: tools").replace("[pay, bills]", "[pay, drop]"));
+  desk.write("tools/bank.ts", tool(targets));
+  const told = async (name: string, declared: string) => {
+    const before = join(desk.root, "..", name);
+    cpSync(desk.root, before, { recursive: true, filter: (path) => !path.includes(".orgate") });
+    writeFileSync(join(before, "tools/bank.ts"), tool(declared));
+    const { code, stdout } = await desk.orgate("agents", "diff", before, "--json");
+    const { rewritten } = JSON.parse(stdout) as { rewritten: readonly Readonly<{ before: string; after: string }>[] };
+    return [code, ...rewritten.map((one) => `${one.before} -> ${one.after}`)];
+  };
+  expect(await told("same", targets)).toEqual([0]);
+  expect(await told("kind", 'targets: { order: "id" }')).toEqual([
+    1,
+    'drop.targets: {"order":{"kind":"id","known":[],"of":null,"per":null}} -> drop.targets: {"order":{"kind":"id","known":[],"of":"order","per":null}}',
+  ]);
+  expect(await told("learns", `${targets}, learns: [{ set: "orders", from: "order" }]`)).toEqual([
+    1,
+    'drop.learns: [{"from":"order","set":"orders"}] -> drop.learns: []',
+  ]);
+});
+
 test("Y-8 Y-12 capabilities are the only way to a tool; a private agent's delegates are private too", async () => {
   const desk = bank("    allow: tools");
   desk.write("agents/payer.symbi", payer("    allow: tools").replace("[pay, bills]", "[bills]"));

@@ -151,6 +151,7 @@ function printAnswer(screen: Screen, q: ApprovalRequestView, chosen: Answer): vo
   if (q.halted !== null && !isRefusal(chosen)) screen.line(screen.paint("warn", visible(q.halted)));
   const about = [
     `for ${visible(q.agent)}`,
+    ...(q.subject === null ? [] : [`serving ${visible(q.subject)}`]),
     ...(q.resource === null ? [] : [`touches ${resourceText(q.resource)}`]),
     `asked by ${q.asks.map((a) => visible(a.policy)).join(", ")}`,
     `digest ${q.digest.slice(0, 12)}`,

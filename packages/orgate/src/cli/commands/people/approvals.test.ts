@@ -78,6 +78,26 @@ describe("one question", () => {
     expect(await waitingIn(desk)).toHaveLength(1);
   });
 
+  test("Q-9 Q-11 whom the session serves stands in the request, in what a grant would cover, and in the list of grants; a session that serves somebody else is asked", async () => {
+    const timed = ASKING_POLICIES.replace('@grant("resource session")', '@grant("resource 8h")');
+    const desk = await newDesk(timed);
+    const q = await parked(desk, "pay", "--subject", "C-7");
+    const shown = await desk.orgate("approvals", "show", q.approval);
+    expect(shown.stdout).toMatch(/\nserves +C-7\n/);
+    expect(shown.stdout.replaceAll(/\n +↪ /g, "")).toContain("in any session that serves C-7, until");
+    expect(await desk.json("approvals", "show", q.approval)).toMatchObject({ subject: "C-7", shown: { subject: "C-7" } });
+    const given = await desk.orgate("approvals", "approve", q.approval, "--grant", "resource", "--for", "8h", "--as", "ana");
+    expect(given.stdout).toContain("whatever its other arguments, in any session that serves C-7, until");
+    expect(given.stdout).toContain("for clerk · serving C-7 · touches");
+    expect(await desk.json("approvals", "grants")).toMatchObject([{ subject: "C-7" }]);
+    expect((await desk.orgate("approvals", "grants")).stdout).toContain("in any session that serves C-7, until");
+    const other = await parked(desk, "pay", "--subject", "C-8");
+    expect((await desk.orgate("approvals", "show", other.approval)).stdout.replaceAll(/\n +↪ /g, "")).toMatch(
+      /again +an earlier answer does not count: grant g_\S+ was given for another subject than the session serves/,
+    );
+    expect((await desk.orgate("approvals", "show", other.approval)).stdout).not.toContain("C-7");
+  }, 60_000); // many processes, one after the other
+
   test("Q-11 Q-16 a grant is given, listed, used by the next call, revoked, and then it is asked again", async () => {
     const desk = await newDesk();
     const q = await parked(desk, "pay");

@@ -78,6 +78,7 @@ export function printQuestion(screen: Screen, q: ApprovalRequestView, now: Milli
   if (q.text !== null) block(screen, "the answer that would be delivered", q.text);
   const above = q.lineage.length === 0 ? "" : `, at work for ${q.lineage.toReversed().map(visible).join(", which works for ")}`;
   line("agent", `${q.agent}${above}, for ${principalName(q.requester)}`);
+  if (q.subject !== null) line("serves", q.subject);
   line("session", `${q.session}, action ${q.action}`);
   for (const { policy, question, terms } of q.asks) {
     line("asked by", `${policy}: ${question}`);

@@ -49,8 +49,8 @@ export const explainDecision: RunCommand = async (given, screen) => {
   const question = session === null ? await readQuestion(given, { strict: false }) : await readRecordedQuestion(given, session);
   if (question.kind === "user")
     throw usageFault("explain is for what agents do", "`orgate policy eval --user` decides what a person may do");
-  const { gate, action, facts, refused } = question;
-  const explained = gate.explain(action, facts);
+  const { gate, action, facts, refused, isThere, care } = question;
+  const explained = gate.explain(action, facts, isThere ? undefined : care);
   const decision = refused === null ? explained.decision : { ...explained.decision, verdict: refused };
   const others = explained.outOfScope.map((policy) => ({ policy, why: whyOutOfScope(policy, action, facts) }));
   const considered = explained.considered.map(({ policy, part: own, by }) => {

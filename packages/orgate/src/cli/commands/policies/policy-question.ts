@@ -13,7 +13,7 @@ import {
   type UserAct,
   type Verdict,
 } from "@orgate/core";
-import { type CedarGate, caseSchema, refuseCase, toCaseAction, toCaseFacts } from "@orgate/core/gate";
+import { type CedarGate, caseSchema, refuseCase, type ToolCare, toCaseAction, toCaseCare, toCaseFacts } from "@orgate/core/gate";
 import { eachEntry } from "@orgate/core/journal";
 import { usageFault } from "@orgate/core/vocab";
 import type { Given } from "@orgate/shell/terminal";
@@ -37,6 +37,7 @@ export type PolicyQuestion = Readonly<
       facts: Facts;
       refused: Verdict | null;
       isThere: boolean;
+      care: Partial<ToolCare>;
       what: string;
       past: RecordedDecision | null;
     }
@@ -46,8 +47,8 @@ export type PolicyQuestion = Readonly<
 export function decideQuestion(question: PolicyQuestion): { readonly decision: Decision; readonly what: string } {
   const { what } = question;
   if (question.kind === "user") return { decision: question.gate.decideFor(question.user, question.act), what };
-  const { gate, action, facts, isThere } = question;
-  return { decision: isThere ? gate.decide(action, facts) : gate.suppose(action, facts), what };
+  const { gate, action, facts, isThere, care } = question;
+  return { decision: isThere ? gate.decide(action, facts) : gate.suppose(action, facts, care), what };
 }
 
 /** From options to a case, through the same decoder as the decision tables. */
@@ -69,7 +70,7 @@ export async function readQuestion(given: Given, { strict }: Readonly<{ strict: 
   const { action, refused } = toCaseAction(c, loaded.cast.tools);
   const why = refuseCase(c, loaded.cast);
   const isThere = action.kind !== "call" || loaded.cast.tools.some(({ name }) => name === action.tool);
-  if (why !== null && (strict || !isThere)) throw usageFault(why.detail, why.hint);
+  if (why !== null && (strict || !isThere || refused === null)) throw usageFault(why.detail, why.hint);
   return {
     kind: "agent",
     gate,
@@ -77,6 +78,7 @@ export async function readQuestion(given: Given, { strict }: Readonly<{ strict: 
     facts: toCaseFacts(c, loaded.cast.tools),
     refused,
     isThere,
+    care: toCaseCare(c),
     what: `${c.action} by ${c.agent ?? "somebody"}`,
     past: null,
   };
@@ -97,12 +99,15 @@ function caseOf(given: Given): Readonly<Record<string, unknown>> {
     labels: words("labels"),
     media: words("media"),
     effects: words("effects"),
+    tool: jsonOf(given.text("tool")),
     resource: resourceOf(given.text("resource")),
     calls: jsonOf(given.text("calls")),
     facts: jsonOf(given.text("facts")),
     targets: jsonOf(given.text("targets")),
     values: jsonOf(given.text("values")),
     outgoing: jsonOf(given.text("outgoing")),
+    amount: jsonOf(given.text("amount")),
+    spent: jsonOf(given.text("spent")),
     records: jsonOf(given.text("records")),
     subject: jsonOf(given.text("subject")),
     now: given.text("now") ?? undefined,
@@ -148,7 +153,17 @@ export async function readRecordedQuestion(given: Given, text: string): Promise<
     const approved = await findUsedApproval(look.journal, session, decision);
     const past = { decision, under: await readRulesThen(look.journal, session, wanted), approved };
     const what = `${wanted} of ${session}`;
-    return { kind: "agent", gate: loaded.gateFor(facts.surface), action: event.action, facts, refused: null, isThere: true, what, past };
+    return {
+      kind: "agent",
+      gate: loaded.gateFor(facts.surface),
+      action: event.action,
+      facts,
+      refused: null,
+      isThere: true,
+      care: {},
+      what,
+      past,
+    };
   } finally {
     await look.close();
   }

@@ -141,6 +141,27 @@ describe("eval and explain", () => {
     expect(await desk.json(...e, "tool:peek", "--effects", "read")).toMatchObject({ verdict: { kind: "allow", because: ["desk/tools"] } });
   });
 
+  test("G-19 a tool to come is decided and explained with the care that is said of it, the strictest where nothing is", async () => {
+    desk.write(
+      "policies/low.cedar",
+      '@id("low") permit(principal, action in Action::"write", resource) when { context.tool.riskTier == "low" };\n',
+    );
+    const ask = async (verb: string, ...more: readonly string[]) =>
+      desk.json("policy", verb, "--agent", "desk", "--action", "tool:scrub", "--effects", "write", ...more);
+    const low = ["--tool", '{"riskTier":"low"}'];
+    expect(await ask("eval", ...low)).toMatchObject({ verdict: { kind: "allow", because: expect.arrayContaining(["low/low"]) } });
+    expect(await ask("explain", ...low)).toMatchObject({
+      decision: { verdict: { kind: "allow", because: expect.arrayContaining(["low/low"]) } },
+      reads: expect.arrayContaining(["context.tool.riskTier"]),
+    });
+    expect(JSON.stringify([await ask("eval"), await ask("explain")])).not.toContain('"because":["low/low"]');
+    await expectRefusals(desk, [
+      [["policy", "eval", "--agent", "desk", "--action", "model", ...low], 2, "--tool: it is about an agent's `tool:NAME` alone"],
+      [["policy", "eval", "--agent", "desk", "--action", "tool:look", ...low], 2, "its definition says otherwise"],
+    ]);
+    rmSync(join(desk.root, "policies/low.cedar"));
+  });
+
   test("G-19 the slice, what it read, which decided, and why the others did not", async () => {
     const explained = (await desk.json(
       "policy",

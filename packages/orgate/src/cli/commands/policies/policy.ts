@@ -31,10 +31,18 @@ export const toPolicyOptions = (config: Config, agents: readonly Agent[]): Polic
 /** G-18 `check` tells everything that is wrong at once, with its place, and exits 0 only when the set would be in force. */
 export const checkFolder: RunCommand = async (given, screen) => {
   const config = openGivenProject(given);
-  const loading = tryLoadFolder(await loadPolicyOptions(config, given.env));
+  const { agents, brought } = await loadProject(config, { env: given.env });
+  const listed = agents.map(({ agent }) => agent);
+  const loading = tryLoadFolder(toPolicyOptions(config, listed));
   const { problems, warnings, cases, untyped } = loading.report;
   const failed = cases.filter((c) => !c.passed);
-  const advice = loading.kind === "loaded" ? adviseDeclarations(loading.loaded.policies, loading.loaded.cast.tools) : [];
+  const advice =
+    loading.kind === "loaded"
+      ? adviseDeclarations(
+          loading.loaded.policies,
+          loading.loaded.cast.tools.filter(({ name }) => !brought.has(name)),
+        )
+      : [];
   if (given.json) {
     const digest = loading.kind === "loaded" ? loading.loaded.digest : null;
     const policies = loading.kind === "loaded" ? loading.loaded.policies.length : null;

@@ -7,10 +7,11 @@ import { errorMessage } from "@orgate/core/vocab";
 import { type Cell, EXIT, type Given, type RunCommand, type Screen, table, visible } from "@orgate/shell/terminal";
 import { fileFault } from "../../../files/file-fault.ts";
 import { readTextFile } from "../../../files/text-file.ts";
+import { loadProject } from "../../../project/load.ts";
 import { type Domain, readDomain } from "../../../simulation/domain.ts";
 import type { PlayedCall, PlayedCase } from "../../../simulation/play.ts";
 import { countQuestions, fateOf, isDone, type Score, toScore } from "../../../simulation/score.ts";
-import { simulate } from "../../../simulation/simulate.ts";
+import { type SimulateOptions, simulate } from "../../../simulation/simulate.ts";
 import { findStarterSet, listStarterSets, readSimulations } from "../../../starter/starter-files.ts";
 import { openGivenProject } from "../project/project.ts";
 
@@ -20,7 +21,7 @@ const STARTER_GROUPS = ["operators", "developers"];
 
 export const simulatePolicies: RunCommand = async (given, screen) => {
   const domains = chosenDomains(given.texts("domain"), given.cwd);
-  const set = findSet(given);
+  const set = await findSet(given);
   const wanted = given.texts("case");
   const folder = withFiles(set.folder, given.texts("with"), given.cwd);
   const played = await simulate({
@@ -28,6 +29,7 @@ export const simulatePolicies: RunCommand = async (given, screen) => {
     policies: folder.path,
     groups: set.groups,
     agent: given.text("agent") ?? "assistant",
+    ...(set.project === null ? {} : { project: set.project }),
     chosen: (_, one) => wanted.length === 0 || wanted.some((part) => one.id.includes(part)),
     onPlayed: ({ domain, id }, { number, of }) => screen.progress(`${number} of ${of}: ${domain} ${id}`),
   }).finally(() => {
@@ -50,18 +52,25 @@ export const simulatePolicies: RunCommand = async (given, screen) => {
   return EXIT.success;
 };
 
-type PolicySet = Readonly<{ name: string; folder: string; groups: readonly string[] }>;
+type PolicySet = Readonly<{
+  name: string;
+  folder: string;
+  groups: readonly string[];
+  project: NonNullable<SimulateOptions["project"]> | null;
+}>;
 
-function findSet(given: Given): PolicySet {
+async function findSet(given: Given): Promise<PolicySet> {
   const [name] = given.args;
   if (name === undefined) {
-    const { policies, groups } = openGivenProject(given);
-    return { name: "project", folder: policies, groups: Object.keys(groups.users) };
+    const config = openGivenProject(given);
+    const agents = (await loadProject(config, { env: given.env })).agents.map(({ agent }) => agent);
+    const { policies, groups } = config;
+    return { name: "project", folder: policies, groups: Object.keys(groups.users), project: { agents, groups } };
   }
   const starter = findStarterSet(name);
-  if (starter !== null) return { name, folder: starter, groups: STARTER_GROUPS };
+  if (starter !== null) return { name, folder: starter, groups: STARTER_GROUPS, project: null };
   const folder = resolve(given.cwd, name);
-  if (existsSync(folder)) return { name: basename(folder), folder, groups: STARTER_GROUPS };
+  if (existsSync(folder)) return { name: basename(folder), folder, groups: STARTER_GROUPS, project: null };
   throw new FaultError({
     kind: "usage",
     detail: `there is no starter set \`${name}\`, and no such folder`,

@@ -6,7 +6,7 @@
 import { relative } from "node:path";
 import { describeFault, FaultError, isFault, MODEL_SOURCES, type ModelSource } from "@orgate/core";
 import { errorMessage, type PowerCut } from "@orgate/core/vocab";
-import { type Cell, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
+import { type Cell, count, EXIT, type Given, type RunCommand, table, visible } from "@orgate/shell/terminal";
 import { hostRunning, nameOf as nameOfHolding } from "@orgate/toolclad/running";
 import { describeSource } from "../../../config/cluster-schema.ts";
 import type { Config } from "../../../config/config.ts";
@@ -20,7 +20,9 @@ import { findMissingNeeds } from "../../../project/tool-needs.ts";
 import { loadProjectPorts } from "../../../runtime/ports/project-ports.ts";
 import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
+import { findClusterWeaknesses } from "../../../store/open-cluster.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
+import type { WriterProcess } from "../../../store/store.ts";
 import { hasRun, openGivenProject } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
@@ -39,7 +41,10 @@ type Report = Readonly<{
     }>)[];
   /** `tried`: its answer was seen, or it needs none. A key that is only there may be wrong. */
   providers: readonly (Named & Readonly<{ variable: string | null; tried: boolean }>)[];
-  journal: Found;
+  /** `weak`: settings of a cluster's database that take something back from the journal's promises. */
+  journal: Found & Readonly<{ weak: readonly string[] }>;
+  /** Of a cluster: who works on the journal now, and since when nothing was heard of each. */
+  processes: readonly WriterProcess[];
   /** M-20 schedules and webhooks that `orgate up` would refuse. */
   declared: readonly Named[];
   /** T-16 manifests that cannot be used, each with its place; their agents are not run, the others are. */
@@ -61,7 +66,7 @@ export const doctor: RunCommand = async (given, screen) => {
     agents: loaded === null ? [] : await checkAgents(loaded, settings, { env: given.env, providers }),
     declared: config === null || loaded === null || "error" in loaded ? [] : badDeclarations(config, loaded),
     providers: [OFFLINE, ...providers.map(({ models: _, ...told }) => told)],
-    journal: config === null ? noJournal(project) : await journalIn(config),
+    ...(config === null ? { journal: { ...noJournal(project), weak: [] }, processes: [] } : await journalIn(config)),
     tools: config === null ? [] : brokenTools(config, given),
     sandbox: await sandboxFound(),
   };
@@ -80,6 +85,8 @@ export const doctor: RunCommand = async (given, screen) => {
     [sign(report.node.ok, "bad"), "node", report.node.detail],
     [sign(report.project.ok, "bad"), "project", visible(report.project.detail)],
     [sign(report.journal.ok, "bad"), "journal", visible(report.journal.detail)],
+    ...report.journal.weak.map((line): readonly Cell[] => [{ text: "!", tone: "warn" }, "database", visible(line)]),
+    ...report.processes.map((one): readonly Cell[] => [sign(true, "dim"), `process ${visible(one.writer)}`, visible(describeProcess(one))]),
     ...report.agents.map(({ name, ok, tried, detail }): readonly Cell[] => [
       triedSign(ok, tried),
       `agent ${visible(name)}`,
@@ -250,23 +257,40 @@ const AFTER_POWER_CUT: Readonly<Record<PowerCut, string>> = {
   "lose-last-moments": "A POWER CUT MAY LOSE THE LAST MOMENTS, AND CALLS MADE IN THEM MAY BE MADE AGAIN: for tests only",
 };
 
-async function journalIn({ journal }: Config): Promise<Found> {
+async function journalIn({ journal }: Config): Promise<Pick<Report, "journal" | "processes">> {
   const { directory, powerCut, cluster } = journal;
-  if (!hasRun(journal)) return { ok: true, detail: "none yet: it begins with the first run" };
+  const alone = (found: Found) => ({ journal: { ...found, weak: [] }, processes: [] });
+  if (!hasRun(journal)) return alone({ ok: true, detail: "none yet: it begins with the first run" });
   try {
+    const weak = cluster === null ? [] : await findClusterWeaknesses(cluster);
     const look = await openReadOnlyStore(journal);
     const [alarm] = await look.alarms.standing();
+    const processes = cluster === null ? [] : await look.processes();
     await look.close();
-    if (alarm !== undefined)
-      return { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what: alarm.what, detail: alarm.detail })) };
+    if (alarm !== undefined) {
+      const { what, detail } = alarm;
+      return { journal: { ok: false, detail: why(new FaultError({ kind: "journal-doubted", what, detail })), weak }, processes };
+    }
     const where =
       cluster === null
         ? `in ${directory}; ${AFTER_POWER_CUT[powerCut]}`
         : `schema ${cluster.schema} of ${describeSource(cluster.database)}`;
-    return { ok: true, detail: `${where}; \`orgate journal verify\` proves it` };
+    return { journal: { ok: true, detail: `${where}; \`orgate journal verify\` proves it`, weak }, processes };
   } catch (error) {
-    return { ok: false, detail: why(error) };
+    return alone({ ok: false, detail: why(error) });
   }
+}
+
+/** `worker 0.1.0, process 12 on host, holds 3, heard of 0.4 s ago, 1.5 appends a commit`. */
+function describeProcess({ role, version, place, holds, heardMs, commits, appends }: WriterProcess): string {
+  const grouped = commits === null || appends === null || commits === 0 ? [] : [`${(appends / commits).toFixed(1)} appends a commit`];
+  return [
+    `${role ?? "a run, or an older version"} ${version ?? ""}`.trim(),
+    place,
+    `holds ${count(holds ?? 0, "session")}`,
+    ...(heardMs === null ? [] : [`heard of ${(heardMs / 1_000).toFixed(1)} s ago`]),
+    ...grouped,
+  ].join(", ");
 }
 
 /** T-31 by trying it: each limit is shown in force, as before the first program of a tool. */

@@ -4,9 +4,13 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
+import { openRequestKeys } from "../../../store/idempotency-keys.ts";
 import { testUrl } from "../../../store/postgres/fixtures/schemas.ts";
+import { fromStoredText } from "../../../store/postgres/text.ts";
 import { type Desk, expectRefusal, holding, makeDesk } from "../fixtures/desk.ts";
 
 const desks: Desk[] = [];
@@ -69,7 +73,7 @@ test("J-37 a journal moves to PostgreSQL and back, entry by entry and seal by se
   expect(await json("journal", "verify", "--head", later.head)).toMatchObject({ verified: true });
 });
 
-/** A project in which everything is to be copied that a copy could miss: a long text, an erased session, an intent that waits, a halt, a trusted value. */
+/** A project in which everything is to be copied that a copy could miss: a long text, an erased session, an intent that waits, a halt, a trusted value, knowledge, answers. */
 async function lively(place: Place): Promise<void> {
   const { json, say, orgate, desk } = place;
   const first = await say("please look");
@@ -78,13 +82,42 @@ async function lively(place: Place): Promise<void> {
   await json("known", "add", "paths", "a/b", "--why", "ours");
   await json("halt", "agent", "desk", "--reason", "later");
   await orgate("sessions", "say", first, "when the halt is lifted");
+  desk.write("notes/one.md", "# Ledgers\n\nWe keep ledgers in PostgreSQL.\n");
+  desk.write("notes/two.md", "# Secrets\n\nThe zqxcanary whispers.\n");
+  await json("knowledge", "add", "notes/one.md", "notes/two.md");
+  const [secret] = await knownAbout(place, "zqxcanary");
+  await json("knowledge", "forget", secret?.id ?? "", "--reason", "asked for");
+  const answers = openRequestKeys(join(desk.root, ".orgate"));
+  await answers.begin("under way", "d1", Date.now());
+  await answers.keep("given", "d2", { status: 201, body: "an \\ answer \0 as it was" }, Date.now());
+  answers.close();
   desk.write("head.txt", ((await json("journal", "verify")) as { head: string }).head);
 }
 
-async function dieAt(place: Place, step: number, ...args: readonly string[]) {
+/** Without its relevance, of which each place has its own numbers. */
+async function knownAbout({ json }: Place, text: string): Promise<readonly Readonly<{ id: string }>[]> {
+  const { hits } = (await json("knowledge", "search", text)) as { hits: readonly { id: string; relevance: number }[] };
+  return hits.map(({ relevance: _, ...item }) => item);
+}
+
+/** What lies beside the journal, wherever that is. */
+async function listBeside(place: Place) {
+  const rows = place.desk.read("orgate.toml").includes("[cluster]")
+    ? (await query(`SELECT id, digest, coalesce(status, 0) AS status, body FROM "${place.schema}".requests ORDER BY id`)).map((row) => ({
+        ...row,
+        body: fromStoredText(String(row["body"])),
+      }))
+    : new DatabaseSync(join(place.desk.root, ".orgate", "requests.db"))
+        .prepare("SELECT id, digest, status, body FROM requests ORDER BY id")
+        .all();
+  const { bytes: _, ...stats } = (await place.json("knowledge", "stats")) as { bytes?: number };
+  return { rows, stats, found: await knownAbout(place, "ledgers"), gone: await knownAbout(place, "zqxcanary") };
+}
+
+async function dieAt(place: Place, step: string, ...args: readonly string[]) {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, ORGATE_HOME: place.desk.home, ...place.env };
-  const child = spawn(process.execPath, [DIE, String(step), ...args, "--json"], {
+  const child = spawn(process.execPath, [DIE, step, ...args, "--json"], {
     cwd: place.desk.root,
     env,
     stdio: ["ignore", "ignore", "pipe"],
@@ -98,12 +131,13 @@ async function dieAt(place: Place, step: number, ...args: readonly string[]) {
 }
 
 /** Tables are copied and compared alike: of these steps, those that are about the largest. */
-const isTried = (step: string): boolean => !/^(copying|comparing) ./.test(step) || / (appends|blobs|inbox)$/.test(step);
+const isTried = (step: string): boolean =>
+  !/^(copying|comparing) [a-z_]+$/.test(step) || / (appends|blobs|inbox|knowledge_items)$/.test(step);
 
 /** Killed before every step, one after the other: each try goes on where the one before was killed. */
 async function moveThroughKills(place: Place, args: readonly string[], steps: readonly string[]): Promise<void> {
   const head = place.desk.read("head.txt");
-  const tried = steps.flatMap((step, i) => (isTried(step) ? [i + 1] : []));
+  const tried = steps.filter(isTried);
   expect(tried.length).toBeGreaterThan(8);
   for (const step of tried) {
     const { signal, said } = await dieAt(place, step, ...args);
@@ -112,12 +146,12 @@ async function moveThroughKills(place: Place, args: readonly string[], steps: re
     if (seen.code === 0) expect(JSON.parse(seen.stdout)).toMatchObject({ verified: true });
     else expect(seen.stderr, said).toContain("run the same `orgate migrate` again");
   }
-  expect(await dieAt(place, 0, ...args)).toMatchObject({ code: 0 });
+  expect(await dieAt(place, "", ...args)).toMatchObject({ code: 0 });
 }
 
 /** The steps of a move that nobody kills. */
 async function listSteps(place: Place, args: readonly string[]): Promise<readonly string[]> {
-  const { code, said } = await dieAt(place, 0, ...args);
+  const { code, said } = await dieAt(place, "", ...args);
   expect([code, said]).toEqual([0, expect.any(String)]);
   return [...said.matchAll(/^step \d+: (.*)$/gm)].map(([, step = ""]) => step);
 }
@@ -128,14 +162,29 @@ test("J-37 a move that is killed before any of its steps goes on with the same c
   await lively(place);
   await twin.say("one");
   const steps = { there: await listSteps(twin, ["migrate", ...twin.there]), back: await listSteps(twin, ["migrate", "--to", "files"]) };
-  const before = { sessions: await json("sessions", "list"), known: await json("known", "list"), halts: await json("halts") };
+  const seen = async () => ({
+    ...{ sessions: await json("sessions", "list"), known: await json("known", "list"), halts: await json("halts") },
+    beside: await listBeside(place),
+  });
+  const before = await seen();
+  expect(before.beside).toMatchObject({
+    rows: [
+      { id: "given", status: 201, body: "an \\ answer \0 as it was" },
+      { id: "under way", status: 0 },
+    ],
+    ...{ stats: { forgotten: 1 }, found: [{}], gone: [] },
+  });
   await moveThroughKills(place, ["migrate", ...there], steps.there);
   expect(desk.read("orgate.toml")).toContain("[cluster]");
-  expect({ sessions: await json("sessions", "list"), known: await json("known", "list"), halts: await json("halts") }).toEqual(before);
+  expect(await seen()).toEqual(before);
   desk.write("head.txt", ((await json("journal", "verify")) as { head: string }).head);
   await moveThroughKills(place, ["migrate", "--to", "files"], steps.back);
   expect(desk.read("orgate.toml")).not.toContain("cluster");
-  expect({ sessions: await json("sessions", "list"), known: await json("known", "list"), halts: await json("halts") }).toEqual(before);
+  expect(await seen()).toEqual(before);
+  await json("migrate", ...there); // what an earlier move has left there is made the same
+  expect(await seen()).toEqual(before);
+  await json("migrate", "--to", "files");
+  expect(await seen()).toEqual(before);
   await json("resume-work", "--reason", "now");
   expect(await json("journal", "verify", "--head", desk.read("head.txt"))).toMatchObject({ verified: true });
 }, 600_000);
@@ -160,5 +209,53 @@ test("J-37 nothing is moved while a process works on the journal, nor over a jou
   rmSync(join(desk.root, ".orgate", "journal.db"));
   copyFileSync(join(other.desk.root, ".orgate", "journal.db"), join(desk.root, ".orgate", "journal.db"));
   expectRefusal(await orgate("migrate", "--to", "files"), 2, "there is a journal in");
+  expect(await json("journal", "verify")).toMatchObject({ verified: true });
+});
+
+test("J-37 W-5 who repeats a request after the move, there or back, gets the same answer, and nothing is done twice", async () => {
+  const { desk, json, env, say, there } = project();
+  await json("keys", "create", "ana");
+  await say("one");
+  const asked = async (text: string) => {
+    const server = desk.start(["up", "--port", "0", "--json", "--as", "ana"], undefined, env);
+    const line = new Promise<string>((resolve) => server.child.stdout && createInterface(server.child.stdout).once("line", resolve));
+    const { url } = JSON.parse(await Promise.race([line, server.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))])) as {
+      url: string;
+    };
+    if (!desk.has("token")) desk.write("token", ((await json("keys", "create", "ana", "--api", "--as", "ana")) as { token: string }).token);
+    const headers = {
+      authorization: `Bearer ${desk.read("token")}`,
+      "content-type": "application/json",
+      "idempotency-key": "one-and-the-same",
+    };
+    const answer = await fetch(`${url}/api/v1/agents/desk/execute`, { method: "POST", headers, body: JSON.stringify({ input: text }) });
+    const body = await answer.text();
+    server.kill("SIGTERM");
+    await server.ended;
+    return { status: answer.status, body };
+  };
+  const first = await asked("hello");
+  expect(first.status).toBeLessThan(300);
+  const sessions = async (): Promise<number> => ((await json("sessions", "list")) as object[]).length;
+  const n = await sessions();
+  for (const to of [there, ["--to", "files"]]) {
+    expect(await json("migrate", ...to)).toMatchObject({ beside: { "answers to requests": expect.any(Number) }, left: [] });
+    expect(await asked("hello")).toEqual(first);
+    expect((await asked("something else")).status).toBe(422);
+    expect(await sessions()).toBe(n);
+  }
+}, 120_000);
+
+test("J-37 a file of knowledge that did not come from this journal is not written over", async () => {
+  const { desk, json, say, there, orgate } = project();
+  await json("keys", "create", "ana");
+  await say("one");
+  await json("migrate", ...there);
+  const other = project();
+  other.desk.write("notes/one.md", "# Ours\n\nAnother team's.\n");
+  await other.json("keys", "create", "ana");
+  await other.json("knowledge", "add", "notes/one.md", "--as", "ana");
+  copyFileSync(join(other.desk.root, ".orgate", "knowledge.db"), join(desk.root, ".orgate", "knowledge.db"));
+  expectRefusal(await orgate("migrate", "--to", "files"), 2, "there is a file of items of knowledge already");
   expect(await json("journal", "verify")).toMatchObject({ verified: true });
 });

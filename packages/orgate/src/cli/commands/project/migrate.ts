@@ -8,6 +8,7 @@ import { type AddressSource, describeSource, isBareAddress, readAddress } from "
 import { addCluster, removeCluster } from "../../../config/cluster-text.ts";
 import { type Config, toConfig } from "../../../config/config.ts";
 import { readToml } from "../../../files/toml-text.ts";
+import { KNOWLEDGE_BESIDE } from "../../../knowledge/postgres/moving.ts";
 import { ed25519 } from "../../../node/crypto.ts";
 import { openProjectKeys } from "../../../store/keyring.ts";
 import { toDatabase } from "../../../store/open-cluster.ts";
@@ -39,15 +40,24 @@ export const migrateJournal: RunCommand = async (given, screen) => {
     database: databaseOf(given, config, to),
     opening: { directory, blobKey: keys.blobKey, trust: createTrust(root, PROOF_PORTS) },
     root,
+    beside: [KNOWLEDGE_BESIDE],
     switchSettings: () => replaceFile(config.file, next),
     progress: (doing) => screen.progress(doing),
   };
-  const { entries, seals, head } = await (to === null ? moveToFiles(move) : moveToPostgres(move));
+  const { entries, seals, head, beside, left } = await (to === null ? moveToFiles(move) : moveToPostgres(move));
   screen.progress("");
   if (given.json)
-    screen.line(JSON.stringify({ to: to === null ? "files" : "postgres", schema: to === null ? null : schema, entries, seals, head }));
+    screen.line(
+      JSON.stringify({ to: to === null ? "files" : "postgres", schema: to === null ? null : schema, entries, seals, head, beside, left }),
+    );
   else {
     screen.line(`${count(entries, "entry", "entries")} and ${count(seals, "seal")} copied, compared and verified`);
+    screen.line(
+      `beside it: ${Object.entries(beside)
+        .map(([name, n]) => `${n} ${name}`)
+        .join(", ")}`,
+    );
+    for (const one of left) screen.line(one);
     screen.line(`head ${head}`);
     screen.line(`orgate.toml names the new place: ${to === null ? directory : `${describeSource(to)}, schema ${schema}`}`);
   }

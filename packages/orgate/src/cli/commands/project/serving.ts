@@ -23,8 +23,10 @@ import type { Access } from "../../../server/identity/authentication.ts";
 import { openSockets } from "../../../server/live/sockets.ts";
 import { type Coordinator, type CoordinatorOptions, type Declares, openCoordinator } from "../../../server/start.ts";
 import type { Person } from "../../../store/keyring.ts";
+import { findClusterWeaknesses } from "../../../store/open-cluster.ts";
 import { makeNotify, tellReload, tellWarnings } from "../sessions/run.ts";
 import { certifyIfNeeded } from "./project.ts";
+import { tell } from "./read-only.ts";
 
 /** Schedules and webhooks that its files and settings declare. */
 export type ServedDeclarations = Readonly<Pick<Declares, "schedules" | "webhooks">>;
@@ -119,7 +121,8 @@ export async function openProjectRuntime(
 ): Promise<Runtime> {
   const notify = makeNotify(given, screen, config);
   const { embedding } = config.knowledge;
-  return createRuntime({
+  const { cluster } = config.journal;
+  const runtime = await createRuntime({
     directory: config.journal.directory,
     agents,
     gate,
@@ -129,7 +132,7 @@ export async function openProjectRuntime(
     thread: "worker",
     powerCut: config.journal.powerCut,
     sealing: config.journal.sealing,
-    cluster: config.journal.cluster,
+    cluster,
     env: given.env,
     folder: config.root,
     project: config.name,
@@ -137,6 +140,9 @@ export async function openProjectRuntime(
     ...(embedding === null ? {} : { embedding }),
     ...(await loadProjectPorts(config, given.env)),
   });
+  if (cluster === null) return runtime;
+  for (const weakness of await findClusterWeaknesses(cluster).catch(() => [])) tell(given, screen, weakness); // it was reached a moment ago
+  return runtime;
 }
 
 type Around = Pick<ServingOptions, "loaded" | "log" | "host" | "port"> &

@@ -1,12 +1,12 @@
 // @module-tag postgres
 /** Workers that a real Restate asks to drive: the cases of every other store, and messages that come twice and late. */
 import { randomBytes } from "node:crypto";
-import { workerCases } from "../fixtures/worker-cases.ts";
+import { expect, test } from "vitest";
+import { openCluster, type WorkerStore, workerCases } from "../fixtures/worker-cases.ts";
 
 const [ingress = "", admin = ""] = (process.env.ORGATE_TEST_RESTATE ?? "").split(" ");
 
-workerCases(() => {
-  const schema = `r_${randomBytes(6).toString("hex")}`;
+function onRestate(schema = `r_${randomBytes(6).toString("hex")}`): WorkerStore {
   const restate = `[cluster.restate]\ningress = "${ingress}"\nadmin = "${admin}"\nport = 0\n`;
   return {
     settings: `[cluster]\ndatabase = { env = "TEST_DATABASE" }\nschema = "${schema}"\nlease_seconds = 2\n${restate}`,
@@ -16,4 +16,22 @@ workerCases(() => {
       if (!answer.ok) throw new Error(await answer.text());
     },
   };
-});
+}
+
+workerCases(onRestate);
+
+test("W-28 when the worker that Restate knows is killed, another makes itself known, once it had to find work by itself", async () => {
+  const schema = `r_${randomBytes(6).toString("hex")}`;
+  const { run, worker } = await openCluster(onRestate(schema));
+  const known = async (): Promise<string> => {
+    const { deployment_id } = await (await fetch(`${admin}/services/orgate-${schema}`)).json();
+    return (await (await fetch(`${admin}/deployments/${deployment_id}`)).json()).uri.replace(/\/$/, "");
+  };
+  const first = await worker();
+  const last = await worker();
+  expect(await known()).toBe(last.told.restate);
+  last.kill("SIGKILL");
+  await last.ended;
+  expect(await run(0, "look", 60_000)).toMatchObject({ ending: "completed" });
+  await expect.poll(known, { timeout: 30_000 }).toBe(first.told.restate);
+}, 120_000);

@@ -6,7 +6,7 @@
 import { EXIT, type RunCommand } from "@orgate/shell/terminal";
 import { loadRunners } from "@orgate/toolclad/running";
 import { version } from "../../../node/version.ts";
-import { serveRestate } from "../../../operations/driving/restate/endpoint.ts";
+import { type RestateEndpoint, serveRestate } from "../../../operations/driving/restate/endpoint.ts";
 import { errorText } from "../../../operations/logs.ts";
 import { openOperations } from "../../../operations/open.ts";
 import { loadRunnableProject } from "../../../project/load.ts";
@@ -23,8 +23,10 @@ export const worker: RunCommand = async (given, screen) => {
   await loadRunners();
   const runtime = await openProjectRuntime(given, screen, loaded, person);
   let landed = true;
+  let endpoint: RestateEndpoint | null = null;
   try {
     await certifyIfNeeded(given, screen, runtime.place, person);
+    await runtime.place.store.play("worker");
     const { turnsAtOnce } = config.server;
     const operations = openOperations({
       runtime,
@@ -34,12 +36,13 @@ export const worker: RunCommand = async (given, screen) => {
       log,
       role: "worker",
       atOnce: turnsAtOnce,
+      unanswered: () => endpoint?.register(),
     });
     const { sessionDriver } = operations.context;
     const { store, scheduler } = operations.schedules;
     await store.declare(declaredIn(loaded, person.name).schedules, { kind: "user", id: person.name });
     const { cluster } = config.journal;
-    const endpoint =
+    endpoint =
       cluster === null || cluster.restate === null
         ? null
         : await serveRestate(cluster.restate, cluster.schema, {

@@ -90,3 +90,23 @@ test("what is wrong with the question is said in one line", async () => {
   desk.write("orgate.toml", '[project]\nname = "desk"\n[retention]\narchive = "kept"\nclosed = "90d"\n');
   expect(await desk.json("journal", "archive", "--dry-run")).toEqual({ sessions: [], kept: [] });
 });
+
+test("J-35 a command that dies between the record of an erasure and the erasure itself is made good by the next one", async () => {
+  const session = await say("the word is nougat");
+  await desk.json("sessions", "close", session);
+  const later = millis(Date.now() + 100 * DAY);
+  await writingProject(openProject(desk.root, desk.root), async (place) => {
+    const dying = { ...place, store: { ...place.store, erase: () => Promise.reject(new Error("killed")) } };
+    const archiving = { place: dying, folder: join(desk.root, "twice"), by: { kind: "user", id: "ana" } as const, reason: "" };
+    await expect(Array.fromAsync(archiveSessions(archiving, [session as never]))).rejects.toThrow("killed");
+    const { journal } = place.store;
+    expect((await findArchivable(journal, { closedMs: DAY, idleMs: null }, later)).map((one) => one.session as string)).toContain(session);
+    const again = { ...archiving, place };
+    expect(await Array.fromAsync(archiveSessions(again, [session as never]))).toMatchObject([{ kind: "archived" }]);
+    expect((await findArchivable(journal, { closedMs: DAY, idleMs: null }, later)).map((one) => one.session as string)).not.toContain(
+      session,
+    );
+  });
+  expect((await desk.orgate("journal", "show", session)).stdout).not.toContain("nougat");
+  expect(await desk.json("journal", "verify")).toMatchObject({ verified: true });
+});

@@ -183,3 +183,27 @@ test("a worker that begins before Restate does is registered when Restate is the
     (await fetch(`${ingress}/orgate-${early.schema}/${session("early")}/wake`, { method: "POST" })).status;
   await expect.poll(looked, { timeout: 30_000, interval: 500 }).toBe(200);
 });
+
+test("a worker that registers again is asked in place of the one that registered after it and is gone", async () => {
+  const schema = newSchema();
+  const begun: string[] = [];
+  const look: RestatePorts["look"] = async () => ({ kind: "free" });
+  const advanceAs = (name: string) => async () => ({ againMs: begun.push(name) > 0 ? null : 0 });
+  const first = await serve({ advance: advanceAs("first"), look }, {}, schema);
+  const last = await serve({ advance: advanceAs("last"), look }, {}, schema);
+  last.summon(session("one"));
+  await expect.poll(() => begun).toEqual(["last"]);
+  await last.endpoint.close();
+  first.endpoint.register();
+  first.endpoint.register();
+  await expect
+    .poll(
+      () => {
+        first.summon(session("two"));
+        return begun;
+      },
+      { timeout: 30_000, interval: 500 },
+    )
+    .toContain("first");
+  expect(first.failed).toEqual([]);
+});

@@ -27,7 +27,12 @@ export type RestatePorts = Readonly<{
   /** Restate cannot be reached; it is tried again. */
   failed(error: unknown): void;
 }>;
-export type RestateEndpoint = Readonly<{ url: string; close(): Promise<void> }>;
+export type RestateEndpoint = Readonly<{
+  url: string;
+  /** Once more, where Restate does not ask: it has lost what it knew, or the worker that it knows is gone. Does nothing while it is being tried. */
+  register(): void;
+  close(): Promise<void>;
+}>;
 
 const SDK = "@restatedev/restate-sdk@1.17.2";
 /** Above any turn: Restate would otherwise end an invocation that says nothing, and start it elsewhere, in vain. */
@@ -61,13 +66,14 @@ export async function serveRestate(config: RestateConfig, schema: string, ports:
     server.close();
     for (const link of links) link.destroy(); // Restate gives what was under way to another worker
   };
+  const registering = new Registration(config.admin, url, { failed: ports.failed, signal: closing.signal });
   try {
-    await registerOrRetry(config.admin, url, { failed: ports.failed, signal: closing.signal });
+    await registering.begin();
   } catch (error) {
     await close();
     throw error;
   }
-  return { url, close };
+  return { url, register: () => void registering.begin().catch(ports.failed), close };
 }
 
 async function listen(server: ReturnType<typeof createServer>, { host, port }: RestateConfig): Promise<void> {
@@ -125,11 +131,35 @@ function keyOf(sdk: typeof Sdk, key: string): SessionId {
 type Registering = Readonly<{ failed(error: unknown): void; signal: AbortSignal }>;
 
 /** A Restate that refuses is an error of the settings; one that does not answer may come back: meanwhile sweeps find the work. */
-async function registerOrRetry(admin: string, uri: string, { failed, signal }: Registering): Promise<void> {
-  const error = await register(admin, uri);
-  if (error === null || signal.aborted) return;
-  failed(error);
-  setTimeout(() => void registerOrRetry(admin, uri, { failed, signal }).catch(failed), AGAIN_MS).unref();
+class Registration {
+  readonly #admin: string;
+  readonly #uri: string;
+  readonly #to: Registering;
+  #isTrying = false;
+
+  constructor(admin: string, uri: string, to: Registering) {
+    this.#admin = admin;
+    this.#uri = uri;
+    this.#to = to;
+  }
+
+  /** Throws where Restate refuses at once; later failures are told of. */
+  async begin(): Promise<void> {
+    if (this.#isTrying) return;
+    this.#isTrying = true;
+    await this.#try();
+  }
+
+  async #try(): Promise<void> {
+    const { failed, signal } = this.#to;
+    const error = await register(this.#admin, this.#uri).finally(() => {
+      this.#isTrying = false;
+    });
+    if (error === null || signal.aborted) return;
+    failed(error);
+    this.#isTrying = true;
+    setTimeout(() => void this.#try().catch(failed), AGAIN_MS).unref();
+  }
 }
 
 /** What kept it from being asked; null when it is registered. Throws where Restate refuses. */

@@ -37,15 +37,35 @@ export async function closeSchema(link: Link): Promise<void> {
     if (alive !== undefined) throw inUse(`writer \`${alive.writer}\` (process ${alive.pid} on ${alive.host})`);
     await run(`UPDATE "${schema}".writers SET incarnation = incarnation + 1`); // a process that was only silent finds that it has lost its name
     await run(`UPDATE "${schema}".format SET version = $1`, [MOVED]);
-    await run(`ALTER TABLE "${schema}".inbox DROP CONSTRAINT IF EXISTS journal_was_moved`);
-    await run(`ALTER TABLE "${schema}".inbox ADD CONSTRAINT journal_was_moved CHECK (intent IS NULL) NOT VALID`);
+    await refuseOthers(run, schema);
   });
 }
 
 export const openSchema = (link: Link): Promise<void> =>
   transact(link, async (run) => {
-    await run(`ALTER TABLE "${link.schema}".inbox DROP CONSTRAINT IF EXISTS journal_was_moved`);
+    for (const table of IN_A_SCHEMA) await run(`ALTER TABLE "${link.schema}".${table} DROP CONSTRAINT IF EXISTS journal_was_moved`);
     await run(`UPDATE "${link.schema}".format SET version = $1`, [FORMAT]);
+  });
+
+/** What a process may write that no longer looks at the format, or has no writer's name. */
+const IN_A_SCHEMA = ["inbox", "requests", "knowledge_items", "knowledge_documents", "knowledge_forgotten"] as const;
+const IS_MOVER = "coalesce(current_setting('orgate.mover', true), '') = 'yes'";
+
+/** Until the schema is opened again nobody but the mover adds or changes a row there. */
+export async function refuseOthers(run: RunStatement, schema: string): Promise<void> {
+  for (const table of IN_A_SCHEMA) {
+    const at = `"${schema}".${table}`;
+    await run(`ALTER TABLE ${at} DROP CONSTRAINT IF EXISTS journal_was_moved`); // one of an earlier move
+    const allowed = table === "inbox" ? `intent IS NULL OR ${IS_MOVER}` : IS_MOVER;
+    await run(`ALTER TABLE ${at} ADD CONSTRAINT journal_was_moved CHECK (${allowed}) NOT VALID`);
+  }
+}
+
+/** A transaction that may write where others are refused. */
+export const asMover = <T>(link: Link, work: (run: RunStatement) => Promise<T>): Promise<T> =>
+  link.transact("BEGIN", async (run) => {
+    await run("SET LOCAL orgate.mover = 'yes'");
+    return work(run);
   });
 
 export const inUse = (who: string): FaultError =>

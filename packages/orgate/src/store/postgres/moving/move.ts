@@ -1,10 +1,10 @@
 /**
- * Moves a project's journal between its file and PostgreSQL. The copy is compared row by row, then read back and verified as an auditor would, seal by seal,
+ * Moves a project's journal, and what lies beside it, between its files and PostgreSQL. The copy is compared row by row, then read back and verified as an auditor would, seal by seal,
  * against the head of where it came from; the old place is closed after that, and settings are switched last.
  * A move that was interrupted at any point goes on with the same command.
  * J-37 a project's journal is in one place at a time: nobody can write in the other.
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { FORMAT, headText, parseHead } from "@orgate/core/journal";
@@ -18,8 +18,22 @@ import { type DatabasePaths, databasePaths, openDatabase } from "../../sqlite/sc
 import type { StoreOpening } from "../../store.ts";
 import { type DatabaseOptions, type Link, openLink } from "../link.ts";
 import { migrate } from "../schema/migrations.ts";
-import { closeFile, closeSchema, inUse, isFileClosed, openFileAgain, openSchema } from "./closing.ts";
+import {
+  assertFree,
+  type Beside,
+  closeHeld,
+  copyHeld,
+  copyToDraft,
+  flush,
+  type Held,
+  holdFiles,
+  letGo,
+  openFilesAgain,
+  placeFiles,
+} from "./beside.ts";
+import { asMover, closeFile, closeSchema, inUse, isFileClosed, openFileAgain, openSchema, refuseOthers } from "./closing.ts";
 import { compareWithFile, copyFromFile } from "./from-file.ts";
+import { REQUESTS_BESIDE } from "./requests.ts";
 import { copyToFile } from "./snapshot.ts";
 
 export type Move = Readonly<{
@@ -27,12 +41,16 @@ export type Move = Readonly<{
   opening: Pick<StoreOpening, "directory" | "trust" | "blobKey">;
   /** The project's root public key: the copy is verified with it. */
   root: string;
+  /** What a room nearer to the surface keeps beside the journal. */
+  beside: readonly Beside[];
   /** Called once, when the copy is verified and the old place is closed: processes that start from now on use the new one. */
   switchSettings(): void;
   /** Hears of each step before it is begun. */
   progress(doing: string): void;
 }>;
-export type Moved = Readonly<{ entries: number; seals: number; head: string }>;
+/** `beside`: how many of each; `left`: what was not copied, and why. */
+export type Moved = Verified & Readonly<{ beside: Readonly<Record<string, number>>; left: readonly string[] }>;
+type Verified = Readonly<{ entries: number; seals: number; head: string }>;
 /** How far a journal goes: the newest seal of every writer, and the last append, which may not be sealed yet. Equal in two places: the same journal. */
 type Reach = Readonly<{ head: string; last: string; first: string }>;
 
@@ -46,8 +64,12 @@ export async function moveToPostgres(move: Move): Promise<Moved> {
     progress("looking at the database");
     await migrate(link, undefined, true);
     const isThere = await isInSchema(link, reachOfFile(db));
-    if (!isThere && isFileClosed(db)) openFileAgain(db); // interrupted before the schema was opened
-    const moved = isThere ? await verifyCopy(link, move, reachOfFile(db).head) : await copyAndClose(move, { link, db, places });
+    if (!isThere) openFilesAgain(places.directory, besideOf(move)); // interrupted before the schema was opened
+    if (!isThere && isFileClosed(db)) openFileAgain(db);
+    const copied = isThere
+      ? { verified: await verifyCopy(link, move, reachOfFile(db).head), left: [] }
+      : await copyAndClose(move, { link, db, places });
+    const moved = await toMoved(move, link, copied);
     progress("opening the schema");
     await openSchema(link);
     progress("changing orgate.toml");
@@ -59,21 +81,37 @@ export async function moveToPostgres(move: Move): Promise<Moved> {
   }
 }
 
+const besideOf = ({ beside }: Move): readonly Beside[] => [REQUESTS_BESIDE, ...beside];
+
+type Copied = Readonly<{ verified: Verified; left: readonly string[] }>;
+
+async function toMoved(move: Move, link: Link, { verified, left }: Copied): Promise<Moved> {
+  const counts: Record<string, number> = {};
+  for (const { name, count } of besideOf(move)) counts[name] = await count(link);
+  return { ...verified, beside: counts, left };
+}
+
 type Copying = Readonly<{ link: Link; db: DatabaseSync; places: DatabasePaths }>;
 
-async function copyAndClose(move: Move, { link, db, places }: Copying): Promise<Moved> {
+async function copyAndClose(move: Move, { link, db, places }: Copying): Promise<Copied> {
   const { progress } = move;
+  let held: readonly Held[] = [];
   db.exec("BEGIN IMMEDIATE"); // nobody writes until it is closed
   try {
+    held = holdFiles(places.directory, besideOf(move));
+    await asMover(link, (run) => refuseOthers(run, link.schema));
     await copyFromFile(link, { db, places }, progress);
     await compareWithFile(link, { db, places }, progress);
-    const moved = await verifyCopy(link, move, reachOfFile(db).head);
+    const left = await copyHeld(link, held, progress);
+    const verified = await verifyCopy(link, move, reachOfFile(db).head);
     closeFile(db);
     progress("closing the file");
     db.exec("COMMIT");
     assertNobodyWritesAfterAll(places, db);
-    return moved;
+    closeHeld(held, progress);
+    return { verified, left };
   } finally {
+    letGo(held);
     if (db.isTransaction) db.exec("ROLLBACK");
   }
 }
@@ -100,9 +138,12 @@ export async function moveToFiles(move: Move): Promise<Moved> {
     const isThere = !isOpen && isSame(readFile(places), reach); // interrupted right before the settings were switched
     if (!isThere && readFile(places) !== null)
       throw usage(`there is a journal in \`${places.database}\` already`, "move it away: a project has one journal");
+    if (!isThere) assertFree(places.directory, besideOf(move));
     if (isOpen) await closeSchema(link);
-    if (!isThere) await arrive(move, link, places);
-    const moved = await verifyFile(places.directory, move, reach.head);
+    const left = isThere ? [] : await arrive(move, link, places);
+    const moved = await toMoved(move, link, { verified: await verifyFile(places.directory, move, reach.head), left });
+    progress("opening what lies beside the file");
+    openFilesAgain(places.directory, besideOf(move));
     dropWriterKeys(join(places.directory, "keys"));
     progress("changing orgate.toml");
     move.switchSettings();
@@ -113,16 +154,19 @@ export async function moveToFiles(move: Move): Promise<Moved> {
 }
 
 /** Until the file is in its place work goes on in PostgreSQL, if anything is wrong. */
-async function arrive(move: Move, link: Link, places: DatabasePaths): Promise<void> {
+async function arrive(move: Move, link: Link, places: DatabasePaths): Promise<readonly string[]> {
   const { opening, progress } = move;
   const draft = join(places.directory, "journal-arriving");
+  const besides = { all: besideOf(move), progress };
   try {
-    await inDraft(draft, async () => {
+    return await inDraft(draft, async () => {
       progress("copying");
       await copyToFile(link, draft, opening.blobKey);
       await withFile(databasePaths(draft), (db) => compareWithFile(link, { db, places: databasePaths(draft) }, progress));
+      const left = await copyToDraft(link, draft, besides);
       progress("verifying");
       await verifyFile(draft, move, (await reachOfSchema(link)).head);
+      placeFiles(draft, places.directory, besides);
       progress("putting the file in its place");
       mkdirSync(places.writers, { recursive: true });
       for (const end of ["", "-wal", "-shm"]) rmSync(`${places.database}${end}`, { force: true }); // one that was closed: its log must not be read into this one
@@ -131,6 +175,7 @@ async function arrive(move: Move, link: Link, places: DatabasePaths): Promise<vo
       progress("renaming the file");
       renameSync(arrived, places.database);
       flush(places.directory);
+      return left;
     });
   } catch (error) {
     await openSchema(link);
@@ -155,12 +200,6 @@ async function withFile<T>(places: DatabasePaths, work: (db: DatabaseSync) => Pr
   } finally {
     db.close();
   }
-}
-
-function flush(path: string): void {
-  const file = openSync(path, "r");
-  fsyncSync(file);
-  closeSync(file);
 }
 
 /** Null where no journal is: no file, an empty one, or one that has moved away. */
@@ -234,7 +273,7 @@ async function reachOfSchema(link: Link): Promise<Reach> {
 }
 
 /** Reads everything back from the database, into a file of its own. */
-async function verifyCopy(link: Link, move: Move, head: string): Promise<Moved> {
+async function verifyCopy(link: Link, move: Move, head: string): Promise<Verified> {
   move.progress("verifying");
   const draft = join(move.opening.directory, "journal-verifying");
   return inDraft(draft, async () => {
@@ -243,7 +282,7 @@ async function verifyCopy(link: Link, move: Move, head: string): Promise<Moved> 
   });
 }
 
-async function verifyFile(directory: string, { opening, root }: Move, head: string): Promise<Moved> {
+async function verifyFile(directory: string, { opening, root }: Move, head: string): Promise<Verified> {
   const store = openReadStore({ ...opening, directory });
   try {
     const found = verify({ records: store.records, root, ports: PROOF_PORTS, head: parseHead(head), progress: () => {}, torn: null });

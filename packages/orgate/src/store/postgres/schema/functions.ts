@@ -7,7 +7,7 @@
  * A tick counts changes of what processes copy (`mirror_since`); ticks are given under the same lock.
  */
 const LOCK = "pg_advisory_xact_lock(2023, 'appends'::regclass::oid::int)";
-const NOTIFY = "pg_notify('orgate_' || md5(current_schema()), ";
+export const NOTIFY = "pg_notify('orgate_' || md5(current_schema()), ";
 
 /** How long a process that has lost its connection may be silent; one that has it is given its whole lease. */
 export const SILENT_MS = 1_500;

@@ -5,6 +5,7 @@ import { MOVED, WAS_MOVED } from "../../sqlite/schema.ts";
 import { asUnwritable } from "../faults.ts";
 import type { Link, RunStatement } from "../link.ts";
 import { REQUESTS_TABLE } from "../requests.ts";
+import { CLAIMS } from "./claims.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { IDENTITY_TABLE } from "./identity.ts";
 import { KNOWLEDGE_TABLES } from "./knowledge.ts";
@@ -13,6 +14,9 @@ import { TABLES } from "./tables.ts";
 /** How many appends a process has committed, as it tells when it renews its lease: with its commits, how well they are grouped. */
 const APPENDS_OF_WRITERS = "ALTER TABLE writers ADD COLUMN appends bigint NOT NULL DEFAULT 0";
 
+/** What a process is, for whoever looks at a cluster. Each writes its own when it starts: one that is older than this has neither. */
+const KINDS_OF_WRITERS = "ALTER TABLE writers ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN role text NOT NULL DEFAULT ''";
+
 /** In order; a published one never changes. */
 export const ALL_MIGRATIONS: readonly string[] = [
   `${TABLES}\n${FUNCTIONS}`,
@@ -20,25 +24,35 @@ export const ALL_MIGRATIONS: readonly string[] = [
   KNOWLEDGE_TABLES,
   APPENDS_OF_WRITERS,
   IDENTITY_TABLE,
+  CLAIMS,
+  KINDS_OF_WRITERS,
 ];
+
+const MIGRATION_MS = 3_600_000;
 
 /** Creates what is missing; `isMoving`: also where a move has closed the journal, and closed if it is new. Rejects with `journal-unreadable` where a newer version, or somebody else, has made this schema. */
 export async function migrate(link: Link, migrations: readonly string[] = ALL_MIGRATIONS, isMoving = false): Promise<void> {
   if ((await versionOf((sql, values) => link.read(sql, values), link, { isMoving, known: migrations.length })) === migrations.length)
     return;
   try {
-    await link.transact("BEGIN", async (run) => {
-      await run("SELECT pg_advisory_xact_lock(2025, hashtext($1))", [link.schema]);
-      const there = await run("SELECT 1 FROM pg_namespace WHERE nspname = $1", [link.schema]);
-      if (there.length === 0) await run(`CREATE SCHEMA "${link.schema}"`); // IF NOT EXISTS asks for the right to create, also where it is not used
-      await run(`SET LOCAL search_path TO "${link.schema}", pg_temp`);
-      const version = await versionOf(run, link, { isMoving, known: migrations.length });
-      if (version === 0) await run("CREATE TABLE format (version int NOT NULL, migrations int NOT NULL)");
-      for (const sql of migrations.slice(version)) await run(sql);
-      if (version === 0) await run("INSERT INTO format VALUES ($1, $2)", [isMoving ? MOVED : FORMAT, migrations.length]);
-      else await run("UPDATE format SET migrations = $1", [migrations.length]);
-      await run(pinSearchPath(link.schema));
-    });
+    await link.transact(
+      "BEGIN",
+      async (run) => {
+        for (const limit of ["statement_timeout", "lock_timeout"]) await run(`SET LOCAL ${limit} = 0`); // rows are brought up to date, too, however many, and others wait for it
+        await run("SELECT pg_advisory_xact_lock(2025, hashtext($1))", [link.schema]);
+        await run(`SET LOCAL lock_timeout = ${link.lockTimeoutMs}`); // whoever waits for a table makes all others wait
+        const there = await run("SELECT 1 FROM pg_namespace WHERE nspname = $1", [link.schema]);
+        if (there.length === 0) await run(`CREATE SCHEMA "${link.schema}"`); // IF NOT EXISTS asks for the right to create, also where it is not used
+        await run(`SET LOCAL search_path TO "${link.schema}", pg_temp`);
+        const version = await versionOf(run, link, { isMoving, known: migrations.length });
+        if (version === 0) await run("CREATE TABLE format (version int NOT NULL, migrations int NOT NULL)");
+        for (const sql of migrations.slice(version)) await run(sql);
+        if (version === 0) await run("INSERT INTO format VALUES ($1, $2)", [isMoving ? MOVED : FORMAT, migrations.length]);
+        else await run("UPDATE format SET migrations = $1", [migrations.length]);
+        await run(pinSearchPath(link.schema));
+      },
+      MIGRATION_MS,
+    );
   } catch (error) {
     throw asUnwritable(error, link.place);
   }
