@@ -44,9 +44,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { directory, gate, principal } = options;
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
-  const ear = openLiveText();
-  const { signals } = place.store;
-  const previews = openPreviews(ear, signals === null ? null : { signals, key: place.keys.blobKey, journal, clock });
+  const ended = new AbortController();
+  const { ear, following } = openWords(place, clock, ended.signal);
 
   const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.forget, agents: () => agents });
   const agents = new AgentAssembly({
@@ -95,12 +94,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     });
   };
 
-  const ended = new AbortController();
   const close = (): Promise<void> =>
     closeAll([
       () => runner.stop(),
       () => ended.abort(),
-      () => previews.close(),
       () => policies?.stop(),
       () => runner.closeDoor(),
       () => options.notify?.close(),
@@ -110,8 +107,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 
   return checkedRuntime({
     sessions,
-    subscribe: createSubscribe(journal, previews, ended.signal),
-    wantPreviews: previews.want,
+    ...following,
     run,
     complete: (ref, input, given) => complete(run, ref, input, given),
     resume,
@@ -122,6 +118,14 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     park: () => runner.park(),
     close,
   });
+}
+
+/** `ear` hears words of replies that are received here; who follows hears those of other processes too. */
+function openWords({ store: { signals, journal }, keys }: OpenProjectStore, clock: Outside["clock"], ended: AbortSignal) {
+  const ear = openLiveText();
+  const previews = openPreviews(ear, signals === null ? null : { signals, key: keys.blobKey, journal, clock });
+  ended.addEventListener("abort", previews.close, { once: true });
+  return { ear, following: { subscribe: createSubscribe(journal, previews, ended), wantPreviews: previews.want } };
 }
 
 type Track = <T>(work: (signal: AbortSignal) => Promise<T>) => Promise<T>;

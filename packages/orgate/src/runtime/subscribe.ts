@@ -34,6 +34,15 @@ const CHUNK = 200;
 const NO_WORDS: ReturnType<Previews["now"]> = new Map();
 type Places = Pick<Journal, "read" | "session" | "tail" | "position" | "watch">;
 
+type From = Readonly<{ after: number | "now"; previews: boolean | undefined }>;
+type Follow<T> = Readonly<{
+  session: SessionId | null;
+  look(): Promise<readonly T[]>;
+  isOver(): boolean;
+  until: AbortSignal;
+  previews: boolean | undefined;
+}>;
+
 export function createSubscribe(journal: Places, ear: Omit<Previews, "close">, closed: AbortSignal): Subscribe {
   function subscribe(to: Readonly<{ session: SessionId }>, from?: FollowOptions): AsyncGenerator<Live>;
   function subscribe(to: Readonly<{ all: true }>, from?: FollowOptions): AsyncGenerator<WrittenEntry | TextPreview>;
@@ -42,8 +51,6 @@ export function createSubscribe(journal: Places, ear: Omit<Previews, "close">, c
     const until = signal === undefined ? closed : AbortSignal.any([closed, signal]);
     return "session" in to ? ofSession(to.session, { after, previews }, until) : ofAll({ after, previews }, until);
   }
-
-  type From = Readonly<{ after: number | "now"; previews: boolean | undefined }>;
 
   function ofSession(session: SessionId, { after, previews = true }: From, until: AbortSignal): AsyncGenerator<Live> {
     const start = journal.session(session);
@@ -79,14 +86,6 @@ export function createSubscribe(journal: Places, ear: Omit<Previews, "close">, c
     };
     return follow({ session: null, look, isOver: () => false, until, previews });
   }
-
-  type Follow<T> = Readonly<{
-    session: SessionId | null;
-    look(): Promise<readonly T[]>;
-    isOver(): boolean;
-    until: AbortSignal;
-    previews: boolean | undefined;
-  }>;
 
   async function* follow<T extends Live | WrittenEntry>(how: Follow<T>): AsyncGenerator<T | TextPreview> {
     const { session, look, isOver, until, previews } = how;

@@ -146,7 +146,7 @@ export function openStore(options: StoreOptions): SqliteStore {
       holders: async (sessions) => findHolders(sessions, { owner, reader, slots: places.writers }),
       slot: { writer: owner.writer, incarnation: owner.incarnation, isNew: reader.writerHead(owner.writer).number === 0 },
       requests,
-      claims: null,
+      ...{ claims: null, signals: null },
       processes: async () => listProcesses(places.writers, owner.writer),
       play: async () => {}, // on one machine nobody asks
       unknowns: async (page) => reader.unknowns.page(page),
@@ -158,7 +158,6 @@ export function openStore(options: StoreOptions): SqliteStore {
         await writer.probe();
         await probeDisk(directory);
       },
-      signals: null,
       stopped: journal.whenStopped,
       seal: () => journal.seal(),
       erase: async (stream, first, last, waitMs = 5_000) => writer.erase({ stream, first, last, waitMs }),

@@ -40,10 +40,16 @@ export class Incoming {
     const { session, asked } = words;
     if (!isWanted(session)) return;
     const known = far.askedOf(session);
-    if (known === asked) return this.#add(words);
+    if (known === asked) {
+      this.#add(words);
+      return;
+    }
     const place = this.#placeOf(session);
     if (asked <= Math.max(place.over, known ?? 0)) return;
-    if (place.held !== null) return void (place.held.length < MOST_HELD && place.held.push(words)); // the gap is asked for
+    if (place.held !== null) {
+      if (place.held.length < MOST_HELD) place.held.push(words); // the gap is asked for
+      return;
+    }
     place.held = [words];
     void this.#lookFor(session, asked, place);
   }
@@ -67,7 +73,10 @@ export class Incoming {
     const { far } = this.#ports;
     const spoken = far.now(session).get(session);
     const known = lengthOf(spoken?.asked === asked ? spoken : null, preview);
-    if (known === null || preview.offset > known) return this.#askAgain(session);
+    if (known === null || preview.offset > known) {
+      this.#askAgain(session);
+      return;
+    }
     const text = preview.text.slice(known - preview.offset);
     if (text === "") return;
     if (far.chars() + text.length > this.#mostChars) {

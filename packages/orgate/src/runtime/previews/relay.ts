@@ -70,7 +70,9 @@ class Relay {
       now: (session) => newer(own.now(session), this.#far.now(session)),
       watch: (heard) => {
         const both = [own.watch(heard), this.#far.watch(heard)];
-        return () => both.forEach((stop) => stop());
+        return () => {
+          for (const stop of both) stop();
+        };
       },
       passed: (entry) => this.#far.add({ kind: "entry", entry }),
       want: (session) => this.#want(session),
