@@ -23,7 +23,7 @@ test("J-3 W-30 a database that is away for longer than 30 s in the middle of tur
   };
   const drill = await openDrill({ seed: 41, url: postgres.url(), size: { envOf } });
   ends.push(drill.close);
-  const opening = drill.open(1, 8);
+  const opening = drill.open(1, 5);
   await drill.shown(60);
   for (const line of lines) line.close();
   // Whoever has something to write gives up; a worker with nothing to write may go on looking.

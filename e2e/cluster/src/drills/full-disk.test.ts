@@ -21,7 +21,7 @@ test("processes whose database has no room say so in one line and end; when ther
   await postgres.query("CREATE DATABASE small TABLESPACE small");
   const drill = await openDrill({ seed: 31, url: postgres.url("small") });
   ends.push(drill.close);
-  const opening = drill.open(1, 8);
+  const opening = drill.open(1, 5);
   await drill.shown(60);
   const before = complaintsOf(drill.processes);
   disk.fill(64 * 1024);
