@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
+import { listStarterSets, readSimulations } from "../starter/starter-files.ts";
 import { COMMANDS } from "./commands.ts";
 import { bash, fish, zsh } from "./completion.ts";
 
@@ -20,6 +21,14 @@ test("A-9 completion offers commands, verbs, options and fixed values", () => {
   expect(completed("run", "ops", "--su")).toEqual(["--subject"]);
   for (const verb of ["eval", "explain"])
     expect(completed("policy", verb, "--re")).toEqual(expect.arrayContaining(["--records", "--resource"]));
+});
+
+test("A-9 completion offers known values of options and of the first argument, those that ship and no others", () => {
+  expect(completed("simulate", "")).toEqual(expect.arrayContaining([...listStarterSets(), "--domain"]));
+  const domains = readSimulations().flatMap(({ path }) => (path.endsWith(".json") ? [path.slice(0, -5)] : []));
+  expect(completed("simulate", "support", "--domain", "")).toEqual(domains);
+  expect(completed("simulate", "--domain", "b")).toEqual(["bank"]);
+  expect(fish()).toMatch(/-l domain -r -a 'bank chat office service travel'/);
 });
 
 test("A-9 every command is in every script", () => {

@@ -3,10 +3,12 @@ import type { Screen } from "./screen.ts";
 
 export type OptionSpec =
   /** `many`: it may be given more than once. `required`: the command refuses to run without it. */
-  | Readonly<{ type: "string"; value: string; help: string; choices?: readonly string[]; many?: boolean; required?: true }>
+  | (Readonly<{ type: "string"; value: string; help: string; many?: boolean; required?: true }> & KnownWords)
   | Readonly<{ type: "boolean"; help: string }>;
+/** `choices`: nothing else is taken. `words`: completion offers them, and others are taken too. */
+type KnownWords = Readonly<{ choices?: readonly string[]; words?: readonly string[] }>;
 /** `many`: the last one may be given more than once. */
-export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; choices?: readonly string[]; many?: boolean }>;
+export type ArgSpec = Readonly<{ name: string; required: boolean; help: string; many?: boolean }> & KnownWords;
 
 export type CommandSpec = Readonly<{
   /** `sessions show`. */

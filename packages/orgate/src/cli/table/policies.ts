@@ -2,6 +2,10 @@
 import type { CommandSpec } from "@orgate/shell/terminal";
 import { AS, REQUEST } from "./options.ts";
 
+/** As they ship: completion reads no disk. */
+const STARTER_SETS = ["assistant", "developer", "minimal", "operations", "payments", "secretary", "support", "team"];
+const DOMAINS = ["bank", "chat", "office", "service", "travel"];
+
 export const policyCommands: readonly CommandSpec[] = [
   {
     name: "policy check",
@@ -111,9 +115,17 @@ export const policyCommands: readonly CommandSpec[] = [
   {
     name: "simulate",
     summary: "Score a set of policies: tasks, attacks and violations of five domains, played with an obedient model",
-    args: [{ name: "SET", required: false, help: "a starter set (assistant, secretary, …) or a folder (default: the project's policies)" }],
+    args: [
+      {
+        ...{ name: "SET", required: false, words: STARTER_SETS },
+        help: "a starter set (assistant, secretary, …) or a folder (default: the project's policies)",
+      },
+    ],
     options: {
-      domain: { type: "string", value: "NAME|FILE", many: true, help: "only this domain: bank, chat, office, service, travel, or a file" },
+      domain: {
+        ...{ type: "string", value: "NAME|FILE", many: true, words: DOMAINS },
+        help: "only this domain: bank, chat, office, service, travel, or a file",
+      },
       case: { type: "string", value: "ID", many: true, help: "only cases whose id contains this, call by call with the deciding policies" },
       with: { type: "string", value: "FILE", many: true, help: "a policy file beside the set: the rules of one business" },
       agent: { type: "string", value: "NAME", help: "the name under which the agents of the domains run (default assistant)" },
