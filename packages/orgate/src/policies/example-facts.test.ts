@@ -12,7 +12,8 @@ const act = defineTool({
   ...{ ...base, name: "act", input, effects: ["write"], outgoing: ["text"] },
   targets: { order: { kind: "id", of: "order" }, to: "recipient", sum: { kind: "number", per: "order" } },
 });
-const order = (fields: NonNullable<Parameters<typeof defineTool>[0]["records"]>[number]["fields"], owner: object) =>
+type Fields = NonNullable<NonNullable<Parameters<typeof defineTool>[0]["records"]>[number]["fields"]>;
+const order = (fields: Fields, owner: object) =>
   defineTool({
     ...{ ...base, name: `get_${Object.keys(fields).length}`, input: z.strictObject({}), effects: ["read"], labels: [] },
     records: [{ type: "order", key: "id", fields, ...owner }],

@@ -3,9 +3,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer } from "node:net";
 import type { Append } from "@orgate/core/journal";
-import { intentId, isFault, millis, type SystemEvent, seq, sessionId, streamId } from "@orgate/core/vocab";
+import { intentId, isFault, millis, seq, sessionId, streamId } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
-import { noteOf } from "../fixtures/store.ts";
+import { noteOf, stamped } from "../fixtures/store.ts";
 import { createSchema, type TestSchema, testUrl } from "./fixtures/schemas.ts";
 
 const S = sessionId("s_silence0001");
@@ -22,7 +22,7 @@ async function schema(): Promise<TestSchema> {
 }
 const note = (after: number, text: string): Append => ({
   ...{ stream: NOTES, after: seq(after), hold: null, consumes: [], unlessHalted: [] },
-  events: [{ at: millis(1_000), event: noteOf(text) as SystemEvent }],
+  events: stamped(noteOf(text)),
 });
 
 type Way = Readonly<{ url: string; connections(): number; mute(): void; speak(): void }>;

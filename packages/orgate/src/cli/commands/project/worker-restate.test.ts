@@ -24,8 +24,10 @@ test("W-28 when the worker that Restate knows is killed, another makes itself kn
   const schema = `r_${randomBytes(6).toString("hex")}`;
   const { run, worker } = await openCluster(onRestate(schema));
   const known = async (): Promise<string> => {
-    const { deployment_id } = await (await fetch(`${admin}/services/orgate-${schema}`)).json();
-    return (await (await fetch(`${admin}/deployments/${deployment_id}`)).json()).uri.replace(/\/$/, "");
+    const read = async (path: string) =>
+      (await (await fetch(`${admin}${path}`)).json()) as Readonly<{ deployment_id: string; uri: string }>;
+    const { deployment_id } = await read(`/services/orgate-${schema}`);
+    return (await read(`/deployments/${deployment_id}`)).uri.replace(/\/$/, "");
   };
   const first = await worker();
   const last = await worker();
