@@ -23,9 +23,10 @@ workerCases(onRestate);
 test("W-28 when the worker that Restate knows is killed, another makes itself known, once it had to find work by itself", async () => {
   const schema = `r_${randomBytes(6).toString("hex")}`;
   const { run, worker } = await openCluster(onRestate(schema));
+  const asked = async <T>(path: string): Promise<T> => (await (await fetch(`${admin}${path}`)).json()) as T;
   const known = async (): Promise<string> => {
-    const { deployment_id } = await (await fetch(`${admin}/services/orgate-${schema}`)).json();
-    return (await (await fetch(`${admin}/deployments/${deployment_id}`)).json()).uri.replace(/\/$/, "");
+    const { deployment_id } = await asked<{ deployment_id: string }>(`/services/orgate-${schema}`);
+    return (await asked<{ uri: string }>(`/deployments/${deployment_id}`)).uri.replace(/\/$/, "");
   };
   const first = await worker();
   const last = await worker();
