@@ -108,8 +108,8 @@ export const DOUBTS: readonly Mutant[] = [
   {
     lie: "the subject outlives a call of which nobody knows what it did to them",
     file: inLoop("calls/evolve-records.ts"),
-    from: 'key !== null || why === "unknown"',
-    to: 'key !== null && why !== "unknown"',
+    from: 'skipped.some(({ key, why }) => key !== null || why !== "missing")',
+    to: 'skipped.some(({ key, why }) => why !== "unknown" && (key !== null || why !== "missing"))',
     tests: DOUBTED,
   },
   {

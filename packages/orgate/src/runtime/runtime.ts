@@ -32,7 +32,7 @@ import { NODE, type Outside } from "./ports/outside.ts";
 import { ownContextPlans, safeTracer, withOwnCounters } from "./ports/own-ports.ts";
 import { type OpenProjectStore, openProjectStore } from "./ports/project-store.ts";
 import { openLiveText } from "./previews/live-text.ts";
-import { openPreviews } from "./previews/relay.ts";
+import { ownPreviews } from "./previews/previews.ts";
 import { readRunningTurn } from "./running-turns.ts";
 import { runTurn, SessionRunner } from "./session-runner.ts";
 import { createSessions } from "./sessions.ts";
@@ -45,7 +45,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { clock, ids, counters } = outside;
   const { journal, inbox } = place.store;
   const ended = new AbortController();
-  const { ear, following } = openWords(place, clock, ended.signal);
+  const { ear, following } = await openWords(place, clock, ended.signal);
 
   const runner: SessionRunner = new SessionRunner({ place, outside, silence: ear.forget, agents: () => agents });
   const agents = new AgentAssembly({
@@ -121,9 +121,12 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 }
 
 /** `ear` hears words of replies that are received here; who follows hears those of other processes too. */
-function openWords({ store: { signals, journal }, keys }: OpenProjectStore, clock: Outside["clock"], ended: AbortSignal) {
+async function openWords({ store: { signals, journal }, keys }: OpenProjectStore, clock: Outside["clock"], ended: AbortSignal) {
   const ear = openLiveText();
-  const previews = openPreviews(ear, signals === null ? null : { signals, key: keys.blobKey, journal, clock });
+  const previews =
+    signals === null
+      ? ownPreviews(ear)
+      : (await import("./previews/relay.ts")).openRelay(ear, { signals, key: keys.blobKey, journal, clock }); // its decoder is the protocol's, which a run has no use for
   ended.addEventListener("abort", previews.close, { once: true });
   return { ear, following: { subscribe: createSubscribe(journal, previews, ended), wantPreviews: previews.want } };
 }

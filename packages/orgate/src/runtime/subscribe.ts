@@ -7,7 +7,7 @@ import { FaultError, type Journal, type Live, type SessionId, seq } from "@orgat
 import type { Position, WrittenEntry } from "@orgate/core/journal";
 import { openBell } from "../node/bell.ts";
 import { createTextCursor, type TextPreview } from "./previews/live-text.ts";
-import type { Previews } from "./previews/relay.ts";
+import type { Previews } from "./previews/previews.ts";
 
 export type { TextPreview } from "./previews/live-text.ts";
 

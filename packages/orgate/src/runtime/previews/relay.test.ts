@@ -7,7 +7,7 @@ import type { SignalEar, Signals } from "../../store/store.ts";
 import { Incoming } from "./incoming.ts";
 import { createTextCursor, openLiveText } from "./live-text.ts";
 import { createPieces, openMessage, sealMessage } from "./messages.ts";
-import { openPreviews } from "./relay.ts";
+import { openRelay } from "./relay.ts";
 
 const KEY = "a key of the project";
 const S1 = sessionId("s_00000000001");
@@ -61,7 +61,7 @@ function openGround() {
   };
   const open = () => {
     const own = openLiveText();
-    const previews = openPreviews(own, { signals, key: KEY, journal, clock });
+    const previews = openRelay(own, { signals, key: KEY, journal, clock });
     const text = (session: SessionId = S1): string | null => previews.now(session).get(session)?.text ?? null;
     return { own, ...previews, text };
   };

@@ -3,23 +3,14 @@
  * that may fail or be slow without anybody waiting for it. Nothing is sent while nobody watches elsewhere, and at most so often and so much otherwise.
  */
 import { randomUUID } from "node:crypto";
-import type { Clock, Entry, Journal, SessionId } from "@orgate/core";
+import type { Clock, Journal, SessionId } from "@orgate/core";
 import { type SealedTexts, sealedTexts } from "../../node/sealed-text.ts";
 import type { Signals } from "../../store/store.ts";
 import { Incoming } from "./incoming.ts";
 import { type LiveText, openLiveText, type WordsNow } from "./live-text.ts";
 import { type Message, MOST_NAMED, openMessage, sealMessage } from "./messages.ts";
 import { Outgoing } from "./outgoing.ts";
-
-export type Previews = Readonly<{
-  now(session: SessionId | null): WordsNow;
-  watch(heard: (session: SessionId) => void): () => void;
-  /** A reader has come by this entry: words of a reply that it ends are over. */
-  passed(entry: Entry): void;
-  /** Words of this session, of all with null, are wanted here until the result is called. */
-  want(session: SessionId | null): () => void;
-  close(): void;
-}>;
+import type { Previews } from "./previews.ts";
 
 export type RelayPorts = Readonly<{
   signals: Signals;
@@ -35,9 +26,8 @@ const MOST_AT_ONCE = 16;
 /** Who watches says so again; `WATCHED_MS` of the other side is three times this. */
 const ANNOUNCE_MS = 5_000;
 
-/** `own`: of the sessions that are driven here. Without ports there are no others. */
-export const openPreviews = (own: LiveText, ports: RelayPorts | null): Previews =>
-  ports === null ? { ...own, passed: () => {}, want: () => () => {}, close: () => {} } : new Relay(own, ports).previews;
+/** `own`: of the sessions that are driven here. */
+export const openRelay = (own: LiveText, ports: RelayPorts): Previews => new Relay(own, ports).previews;
 
 class Relay {
   readonly previews: Previews;
