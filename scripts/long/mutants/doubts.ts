@@ -108,7 +108,7 @@ export const DOUBTS: readonly Mutant[] = [
   {
     lie: "the subject outlives a call of which nobody knows what it did to them",
     file: inLoop("calls/evolve-records.ts"),
-    from: 'key !== null || why === "unknown"',
+    from: 'key !== null || why !== "missing"',
     to: 'key !== null && why !== "unknown"',
     tests: DOUBTED,
   },
