@@ -152,8 +152,8 @@ test("with its lines about Restate the workers are registered there, and a sessi
   const places = placeAll({ database: postgres.url(), restate });
   giveKeys(places);
   const servers = await runSession(places);
-  const { services } = await (await fetch(`${restate.admin}/services`)).json();
-  expect(services.map(({ name }: { name: string }) => name)).toContain("orgate-example");
+  const { services } = (await (await fetch(`${restate.admin}/services`)).json()) as { services: readonly { name: string }[] };
+  expect(services.map(({ name }) => name)).toContain("orgate-example");
   for (const server of servers) await server.stop();
   await restate.stop();
   await postgres.stop();

@@ -8,6 +8,7 @@ import { type Gate, isFault } from "@orgate/core";
 import { programWarnings } from "@orgate/toolclad/running";
 import { isPolicies } from "../policies/policies.ts";
 import type { Runtime } from "../runtime/api.ts";
+import type { Store } from "../store/store.ts";
 import { errorText, type Log } from "./logs.ts";
 
 export type Check = Readonly<{ name: string; ok: boolean; detail: string }>;
@@ -16,7 +17,7 @@ export type HealthChecks = Readonly<{
   ready(): Promise<readonly Check[]>;
   /** W-23 Something failed: what the last check of writing said counts no more. */
   lookAgain(): void;
-  /** T-31 What cannot be done on this machine although the server is well, with what to do about it. */
+  /** T-31 What cannot be done on this machine although the server is well, with what to do about it. W-28 Also that nobody is there who drives. */
   warnings(): Promise<readonly string[]>;
 }>;
 
@@ -54,7 +55,7 @@ export function openHealthChecks({ runtime, isLeaving, log, patienceMs = 2_000, 
     return wrote.check;
   }
   return {
-    warnings: () => programWarnings(runtime.inspect.agents),
+    warnings: async () => [...(await programWarnings(runtime.inspect.agents)), ...(await findIdleness(store))],
     lookAgain() {
       wrote = null;
     },
@@ -66,6 +67,14 @@ export function openHealthChecks({ runtime, isLeaving, log, patienceMs = 2_000, 
       { name: "taking-turns", ok: !isLeaving(), detail: isLeaving() ? "the server is about to go" : "" },
     ],
   };
+}
+
+/** A coordinator drives nothing. Where processes do not tell their roles (one machine), nothing is known. */
+async function findIdleness(store: Pick<Store, "processes" | "slot">): Promise<readonly string[]> {
+  const living = await store.processes();
+  const isCoordinator = living.some(({ writer, role }) => writer === store.slot.writer && role === "coordinator");
+  if (!isCoordinator || living.some(({ role }) => role === "worker" || role === "server")) return [];
+  return ["no worker is alive: what is sent to sessions waits until one begins (`orgate worker`)"];
 }
 
 /** A server whose applied policies are not in force denies everything: it is of no use until that is mended (G-15). */

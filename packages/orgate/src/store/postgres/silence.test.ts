@@ -2,10 +2,10 @@
 /** A database, or a network, that says nothing any more and closes no connection. */
 import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer } from "node:net";
-import type { Append } from "@orgate/core/journal";
-import { intentId, isFault, millis, seq, sessionId, streamId } from "@orgate/core/vocab";
+import type { Append, Hold } from "@orgate/core/journal";
+import { intentId, isFault, millis, type StreamId, seq, sessionId, streamId } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
-import { noteOf, stamped } from "../fixtures/store.ts";
+import { noteOf } from "../fixtures/store.ts";
 import { createSchema, type TestSchema, testUrl } from "./fixtures/schemas.ts";
 
 const S = sessionId("s_silence0001");
@@ -20,10 +20,11 @@ async function schema(): Promise<TestSchema> {
   ends.push(made.drop);
   return made;
 }
-const note = (after: number, text: string): Append => ({
-  ...{ stream: NOTES, after: seq(after), hold: null, consumes: [], unlessHalted: [] },
-  events: stamped(noteOf(text)),
+const append = (to: Hold | StreamId, after: number, text: string): Append => ({
+  ...{ stream: typeof to === "string" ? to : to.session, hold: typeof to === "string" ? null : to, after: seq(after) },
+  ...{ events: [{ at: millis(1_000), event: noteOf(text) }], consumes: [], unlessHalted: [] },
 });
+const note = (after: number, text: string): Append => append(NOTES, after, text);
 
 type Way = Readonly<{ url: string; connections(): number; mute(): void; speak(): void }>;
 /** A way to the server; while it is mute nothing that the server says arrives, and nothing is closed. */

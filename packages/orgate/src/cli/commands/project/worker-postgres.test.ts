@@ -98,6 +98,15 @@ test("J-3 a turn goes on where it was when its database was away for longer than
   expect(await verify()).toMatchObject({ verified: true });
 }, 120_000);
 
+test("W-28 a server that drives nothing says so while no worker is alive", async () => {
+  const { ask, worker } = await openCluster(onPostgres());
+  const warnings = async (): Promise<string> =>
+    JSON.stringify(((await (await ask(1, "GET", "/api/v1/health")).json()) as { warnings: unknown }).warnings);
+  expect(await warnings()).toContain("no worker is alive");
+  await worker();
+  expect(await warnings()).not.toContain("no worker");
+}, 120_000);
+
 /** A way to the database that can be blocked: connections are cut, and new ones refused. */
 async function openWay(): Promise<Readonly<{ url: string; block(): void; open(): void }>> {
   const target = new URL(url());

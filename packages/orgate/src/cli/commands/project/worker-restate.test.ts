@@ -23,11 +23,10 @@ workerCases(onRestate);
 test("W-28 when the worker that Restate knows is killed, another makes itself known, once it had to find work by itself", async () => {
   const schema = `r_${randomBytes(6).toString("hex")}`;
   const { run, worker } = await openCluster(onRestate(schema));
+  const asked = async <T>(path: string): Promise<T> => (await (await fetch(`${admin}${path}`)).json()) as T;
   const known = async (): Promise<string> => {
-    const read = async (path: string) =>
-      (await (await fetch(`${admin}${path}`)).json()) as Readonly<{ deployment_id: string; uri: string }>;
-    const { deployment_id } = await read(`/services/orgate-${schema}`);
-    return (await read(`/deployments/${deployment_id}`)).uri.replace(/\/$/, "");
+    const { deployment_id } = await asked<{ deployment_id: string }>(`/services/orgate-${schema}`);
+    return (await asked<{ uri: string }>(`/deployments/${deployment_id}`)).uri.replace(/\/$/, "");
   };
   const first = await worker();
   const last = await worker();

@@ -13,11 +13,6 @@ afterAll(() => desk.remove());
 
 const say = async (input: string): Promise<string> => ((await desk.json("run", "desk", "--input", input)) as { session: string }).session;
 const DAY = 86_400_000;
-async function collect<T>(all: AsyncIterable<T>): Promise<readonly T[]> {
-  const got: T[] = [];
-  for await (const one of all) got.push(one);
-  return got;
-}
 
 test("J-35 `journal archive` drops a session's content once its file has all of it; file and journal verify, and the erasure names the file by its digest", async () => {
   const text = "the word is marzipan";
@@ -103,11 +98,15 @@ test("J-35 a command that dies between the record of an erasure and the erasure 
   await writingProject(openProject(desk.root, desk.root), async (place) => {
     const dying = { ...place, store: { ...place.store, erase: () => Promise.reject(new Error("killed")) } };
     const archiving = { place: dying, folder: join(desk.root, "twice"), by: { kind: "user", id: "ana" } as const, reason: "" };
-    await expect(collect(archiveSessions(archiving, [session as never]))).rejects.toThrow("killed");
+    const archived = async (by: Parameters<typeof archiveSessions>[0]) => {
+      const all = [];
+      for await (const one of archiveSessions(by, [session as never])) all.push(one);
+      return all;
+    };
+    await expect(archived(archiving)).rejects.toThrow("killed");
     const { journal } = place.store;
     expect((await findArchivable(journal, { closedMs: DAY, idleMs: null }, later)).map((one) => one.session as string)).toContain(session);
-    const again = { ...archiving, place };
-    expect(await collect(archiveSessions(again, [session as never]))).toMatchObject([{ kind: "archived" }]);
+    expect(await archived({ ...archiving, place })).toMatchObject([{ kind: "archived" }]);
     expect((await findArchivable(journal, { closedMs: DAY, idleMs: null }, later)).map((one) => one.session as string)).not.toContain(
       session,
     );
