@@ -281,6 +281,10 @@ export function checkedRuntime(r: Runtime): Runtime {
       },
       r.putIntent,
     ),
+    wantPreviews(of) {
+      assertArguments("wantPreviews", { session: nullable(session) }, of);
+      return r.wantPreviews(of);
+    },
     followUp: withArgumentCheck("followUp", { session, said, as: PERSON }, r.followUp),
     halt: withArgumentCheck(
       "halt",
