@@ -196,7 +196,7 @@ const WRONG: readonly (readonly [string, readonly (readonly unknown[])[]])[] = [
   ["inspect.state", [[], [7]]],
   ["inspect.sessions", [[], [null], [7]]],
   ["inspect.events", [[], [7]]],
-  ["wantPreviews", [[], [7]]],
+  ["wantPreviews", [[7], [{}]]],
 ];
 
 describe("wrong arguments", () => {
