@@ -21,6 +21,8 @@ type Left = Readonly<{ kind: "stands"; standing: string; due: Millis | null } | 
 /** What a driver writes that finds nothing to do. */
 const TAKINGS: ReadonlySet<EventKind> = new Set(["hold.taken", "agent.changed"]);
 const PAGE = 8;
+/** What cannot be read here is for a newer version, which may start at any time and finds it no later than this. */
+const UNREADABLE_MS = 10_000;
 
 export class LeftSessions {
   readonly #ports: Ports;
@@ -51,7 +53,7 @@ export class LeftSessions {
   /** When something is due in a session that was left, as far as is known. */
   dueOf(session: SessionId): Millis | null {
     const left = this.#left.get(session);
-    return left?.kind === "stands" ? left.due : null;
+    return left?.kind === "unreadable" ? millis(NODE.clock.now() + UNREADABLE_MS) : (left?.due ?? null);
   }
 
   async #isBad(session: SessionId, bad: Seq): Promise<boolean> {
