@@ -9,11 +9,15 @@ import {
   FaultError,
   type IntentBody,
   type Json,
+  millis,
   type Outcome,
   type Resolution,
+  type SkippedRecord,
 } from "../../vocab/index.ts";
 import { call, REST, type Run, stage, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
+import { foldRecorded } from "./evolve-records.ts";
+import { findRecords } from "./record-facts.ts";
 
 const lost: Run = () => {
   throw new FaultError({ kind: "outcome-unknown", cause: "connection-lost", detail: "it broke" });
@@ -90,7 +94,7 @@ const onRecord = (w: World): readonly boolean[] =>
     );
 const doubts = (w: World) =>
   w.events("known.recorded").flatMap(({ call: by, type, set, skipped }) => (skipped.length > 0 ? [{ by, type, set, skipped }] : []));
-const skipped = (key: string | null) => ({ key, field: "key", why: "unknown" });
+const skipped = (key: string | null): SkippedRecord => ({ key, field: "key", why: "unknown" });
 
 test.each<[string, Step, readonly boolean[]]>([
   ["that names it has an unknown outcome", ["cancel", "A"], [false, true]],
@@ -204,4 +208,38 @@ test("G-39 a record of the project that a call with an unknown outcome names end
     [false, false, false, true],
     [true, true],
   ]);
+});
+
+test("G-39 a record of the project is not believed again because what the session said of the thing since was dropped, or the clock was set back", async () => {
+  const w = worldOf([["check", "A"]]);
+  await w.run("go");
+  const s = w.state();
+  const recorded = (keys: readonly string[], skipped: readonly SkippedRecord[], at: number): unknown =>
+    foldRecorded(
+      s,
+      {
+        ...{ kind: "known.recorded", call: callId("9.0"), type: "order", set: "session", maxAgeSeconds: null, establishes: null },
+        ...{ records: keys.map((key) => ({ key, owner: null, fields: {} })), skipped },
+      },
+      millis(at),
+    );
+  const action = w.events("gate.decided").find(({ action: one }) => one.kind === "call")?.action;
+  const shared = { key: "A", owner: null, fields: {}, maxAgeSeconds: null };
+  const isBelieved = (at: number): boolean => {
+    const p = { journal: { recorded: () => ({ ...shared, at: millis(at) }) } };
+    return action !== undefined && "order" in findRecords({ p, s, now: millis(9_000) }, TOOLS.check, action);
+  };
+  expect(isBelieved(1_000)).toBe(true);
+  recorded([], [skipped("A")], 2_000);
+  expect(isBelieved(1_000)).toBe(false);
+  for (const start of Array(11).keys())
+    recorded(
+      Array.from({ length: 500 }, (_, i) => `B-${start}-${i}`),
+      [],
+      3_000,
+    );
+  expect([s.things.has("order\nA"), isBelieved(1_000), isBelieved(4_000)]).toEqual([false, false, true]);
+  recorded([], [skipped(null)], 5_000);
+  recorded([], [skipped(null)], 4_500);
+  expect([isBelieved(4_800), isBelieved(5_001)]).toEqual([false, true]);
 });
