@@ -43,6 +43,14 @@ const TOOLS = {
     repeat: "reconcile",
     reconcile: async () => ({ kind: "happened", output: null }),
   }),
+  cancel_unsure: toolOf("cancel_unsure", failing, {
+    ...{ ...WRITES, repeat: "reconcile", recover: [{ kind: "retry", times: 2, backoffMs: 0, maxBackoffMs: 0 }, "ask-model"] },
+    reconcile: async () => ({ kind: "cannot-tell", detail: "no idea" }),
+  }),
+  cancel_half: toolOf("cancel_half", failing, {
+    ...{ ...WRITES, repeat: "reconcile" },
+    reconcile: async () => ({ kind: "happened", output: null }),
+  }),
   peek: toolOf("peek", lost, { effects: ["read"], targets: { x: ORDER } }),
   ship_next: toolOf("ship_next", lost, { effects: ["write"], records: BY_OUTPUT }),
   ship_failed: toolOf("ship_failed", failing, { effects: ["write"], records: BY_OUTPUT }),
@@ -122,6 +130,15 @@ test.each<[string, Step]>([
   await w.run("go");
   expect([onRecord(w), doubts(w)]).toEqual([[true, true], []]);
 });
+
+test.each<Name>(["cancel_half", "cancel_unsure"])(
+  "G-39 a failed call of a tool that can tell what happened, and is not asked or cannot tell, ends the record of what it names (%s)",
+  async (name) => {
+    const w = worldOf([...LOOKED, [name, "A"], ...CHECKED]);
+    await w.run("go");
+    expect([onRecord(w), doubts(w)]).toEqual([[false, true], [{ by: "3.0", type: "order", set: "session", skipped: [skipped("A")] }]]);
+  },
+);
 
 test("G-39 what is read after the unknown outcome counts again", async () => {
   const w = worldOf([...LOOKED, ["cancel", "A"], ["look", "A"], ["ship_next", "7"], ["look", "B"], ...CHECKED]);
