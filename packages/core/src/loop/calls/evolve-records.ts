@@ -16,7 +16,8 @@ export function foldRecorded(s: State, e: EventOf<"known.recorded">, at: Millis)
     if (s.things.size > MOST_THINGS) dropOldest(s);
   };
   for (const { key } of e.skipped) if (key !== null) put(key, { at, hasEnded: true });
-  for (const { key, why } of e.skipped) if (why === "unknown") foldDoubt(s, e.type, key, at);
+  const doubted = e.skipped.flatMap(({ key, why }) => (why === "unknown" ? [key] : []));
+  if (doubted.length > 0) foldDoubts(s, e.type, doubted, at);
   for (const record of e.records) put(record.key, { ...record, at, maxAgeSeconds: e.maxAgeSeconds });
   if (e.establishes === "subject") foldSubject(s, e);
   return s;
@@ -34,11 +35,13 @@ function dropOldest(s: State): void {
 const doubtType = (s: State, type: string, at: Millis): void => void s.doubted.set(type, millis(Math.max(s.doubted.get(type) ?? at, at)));
 
 /** However it was spelt: the tool may have taken one spelling for another. Of which thing nobody knows, it may be any of the type, the project's too. */
-function foldDoubt(s: State, type: string, key: string | null, at: Millis): void {
-  if (key === null) doubtType(s, type, at);
-  const [all, one] = [nameKey(type, ""), key === null ? null : nameKey(type, key).toLowerCase()];
+function foldDoubts(s: State, type: string, keys: readonly (string | null)[], at: Millis): void {
+  const isAny = keys.includes(null);
+  if (isAny) doubtType(s, type, at);
+  const all = nameKey(type, "");
+  const named = new Set(keys.flatMap((key) => (key === null ? [] : [nameKey(type, key).toLowerCase()])));
   for (const name of [...s.things.keys()])
-    if (one === null ? name.startsWith(all) : name.toLowerCase() === one) s.things.set(name, { at, hasEnded: true });
+    if ((isAny && name.startsWith(all)) || named.has(name.toLowerCase())) s.things.set(name, { at, hasEnded: true });
 }
 
 /**
