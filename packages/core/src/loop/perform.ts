@@ -160,9 +160,16 @@ function requestApproval({ p, s, time, record }: EffectContext, t: Turn, id: Act
 function recover(c: EffectContext, t: Turn, call: Call): boolean {
   const choice = c.chooseFor(t, call);
   if (choice?.kind !== "apply") return false;
+  if (isLeftUndone(call, choice.event.strategy))
+    for (const event of doubtEvents(c, call.proposed.id, call.run.decided.action, "named")) c.record(event);
   c.record(choice.event);
   return true;
 }
+
+type Failed = Call & { readonly run: Extract<Call["run"], { kind: "failed" }> };
+/** A tool that would be asked before it runs again, and that is not run again: nobody has asked how much of its work is done. */
+const isLeftUndone = (call: Call, strategy: string): call is Failed =>
+  call.run.kind === "failed" && call.repeat === "reconcile" && strategy !== "retry";
 
 /** A lost call ends `unknown`; a lost read ends `failed`, because it had no effect. */
 function giveUp(c: EffectContext, call: Call, why: GiveUpReason): void {

@@ -242,6 +242,35 @@ test("G-40 a value that the customer chose, or that has nothing to do with them 
   expect(verdicts).toEqual([no, no, yes, no, no, yes, no, no, yes, no, no, no, yes]);
 });
 
+test("G-40 what is on record of the subject and no longer says that they have a thing counts before what was said when the session began", async () => {
+  const own = 'permit (principal, action in Action::"write", resource) when { context.targets.owned };';
+  const fields = { cards: { path: "cards", type: "strings", of: "card", optional: true } } as const;
+  let cards: string[] | null = ["card-1"];
+  const about = (name: string, establishes?: "subject") =>
+    defineTool({
+      ...{ name, description: "reads", input: z.strictObject({}), effects: ["read"], repeat: "read", labels: [] },
+      records: [{ type: "customer", key: "id", fields, ...(establishes === undefined ? {} : { establishes }) }],
+      run() {
+        const told = cards;
+        cards = null;
+        return { id: "cu-1", ...(told === null ? {} : { cards: told }) };
+      },
+    });
+  const tools = [about("sign_in_first", "subject"), about("read_again"), swap];
+  const { verdicts } = await decide(
+    own,
+    tools,
+    "swap it",
+    ...([
+      ["sign_in_first", {}],
+      ["swap", { card: "card-1" }],
+      ["read_again", {}],
+      ["swap", { card: "card-1" }],
+    ] as const),
+  );
+  expect(verdicts).toEqual(["allow", "deny"]);
+});
+
 const named = (name: string, labels: readonly string[], things: readonly Readonly<{ id: string; name: string }>[]) =>
   defineTool({
     name,

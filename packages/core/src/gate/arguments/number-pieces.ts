@@ -21,7 +21,7 @@ const CURRENCY_ONLY = new RegExp(`^(?:${SIGN})$`, "u");
 
 const UNSEEN = "\\p{Cf}\\p{Default_Ignorable_Code_Point}";
 const OPENING = new RegExp(`^[${UNSEEN}([{"'“‘«‹„‚¿¡\`]+`, "u");
-const CLOSING = new RegExp(`[${UNSEEN})\\]}"'”’»›\`,;:!?.…]+$`, "u");
+const CLOSING = new RegExp(`^[${UNSEEN})\\]}"'”’»›\`,;:!?.…]$`, "u");
 const ONE_BLANK = /^[ \u00a0\u2000-\u200a\u202f\u205f]$/;
 
 /** Of a text in lower case. */
@@ -32,7 +32,7 @@ export function toPieces(text: string): readonly TextPiece[] {
   for (const match of text.matchAll(/\S+/gu)) {
     const raw = match[0].replace(/[\uff10-\uff19￥￡￦￠]/g, (wide) => wide.normalize("NFKC"));
     const opening = OPENING.exec(raw)?.[0] ?? "";
-    const core = raw.slice(opening.length).replace(CLOSING, "");
+    const core = withoutClosing(raw.slice(opening.length));
     if (core === "") continue;
     const between = text.slice(from, match.index + opening.length);
     const closing = raw.slice(opening.length + core.length);
@@ -52,6 +52,17 @@ export function toPieces(text: string): readonly TextPiece[] {
     from = match.index + opening.length + core.length;
   }
   return pieces;
+}
+
+/** From the end on: a search for what leads there would begin again at each sign, and take a minute for a word of 100,000. */
+function withoutClosing(raw: string): string {
+  let end = raw.length;
+  while (end > 0) {
+    const size = (raw.codePointAt(end - 2) ?? 0) > 0xffff ? 2 : 1;
+    if (!CLOSING.test(raw.slice(end - size, end))) break;
+    end -= size;
+  }
+  return raw.slice(0, end);
 }
 
 /** The stop of an abbreviation ends nothing. */

@@ -53,9 +53,12 @@ const SHORT = new Set(
   ).split(" "),
 );
 const VOWEL = /[aeiouy]/;
+/** A longer one is read by nobody: what stands within it is not looked for. */
+const MOST_LETTERS = 100;
 
 /** `word`: letters only, in lower case. */
 export function classifyWord(word: string): WordKind {
+  if (word.length > MOST_LETTERS) return { kind: "odd", isKnown: true };
   const plain = word.normalize("NFKD").replace(/\p{M}/gu, "");
   if (ONES.includes(plain) || TENS.includes(plain)) return { kind: "word" };
   const power = SCALES[plain];

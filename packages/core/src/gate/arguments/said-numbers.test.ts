@@ -290,12 +290,26 @@ const NOTHING = [
     "five k",
   ],
   ...["1.200", "1,2", "1,2,3", "1,20,000", "1,200,50", "12'50", "1·200", "1_200", "1’20", "in thousands: 80", "all in EUR thousands\n80"],
+  ...["amounts (in €k)\n80", "$m: 80", "in £000s: 80", "USD '000: 80"],
   ...["this one", "one of them", "someone", "x80", "80x", "#80", "80/night", "80/90", "80.90.100", "<80>", "80=80", "~80"],
 ];
 
 test.each(NOTHING)("G-27 %j names no number: it has two readings, or one that is not known", (text) => {
   expect([...toMatchRequest([text]).numbers()]).toEqual([]);
   expect([...toMatchRequest([`pay ${text} to anna`]).numbers()]).toEqual([]);
+});
+
+test.each([
+  `${")".repeat(200_000)}a`,
+  `1${"\u200b".repeat(200_000)}1`,
+  `80${"\u{e0020}".repeat(100_000)}x`,
+  `${"illion".repeat(40_000)}\ufc5e`,
+])("a word of 200,000 signs is read once, not once for each sign in it (%#)", (long) => {
+  expect([...toMatchRequest([`pay 80 to anna. ${long}`]).numbers()]).toContain("8e1");
+});
+
+test("G-27 signs that nobody sees, and what closes a sentence, end a number and are no part of it", () => {
+  for (const end of [".", "!?", ")\u200b.", "\u{e0020}\u{e007f}", "”…"]) expect(names(`pay 80${end} to anna`, 80)).toBe(true);
 });
 
 test("G-27 whatever number is written out, plainly or grouped, is named, and its neighbours are not", () => {

@@ -33,8 +33,9 @@ export function findNumbers(text: string): ReadonlySet<string> {
 /** Shown in another order than it was written. */
 const TURNED = /[\u202d\u202e]/;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\u202a\u202b\u2066-\u2068\ufb1d-\ufdff\ufe70-\ufefc]/;
-/** A heading that scales every number below it. */
-const IN_SCALE = /\bin\s+(?:\S{1,4}\s+)?(?:hundreds|thousands|millions|billions|tsd|mio|mrd|mn|k|cents|percent)\b/;
+/** A heading that scales every number below it: `in thousands`, `€k`, `$ '000`. */
+const IN_SCALE =
+  /\bin\s+(?:\S{1,4}\s+)?(?:hundreds|thousands|millions|billions|tsd|mio|mrd|mn|k|cents|percent)\b|\p{Sc}(?:k|m|mn|bn|b|000s?)(?![\p{L}\p{N}])|(?<!\p{N})['’]000s?(?!\p{N})/u;
 /** Of these currencies a main unit has a thousand parts, so that `1,200` may be one and a fifth. */
 const THOUSANDTHS = /d[iye]na?[ao]r|\bri[jy]?[ao]{1,2}(?:l|is\b)|\b(?:bhd|iqd|jod|kwd|lyd|omr|tnd)(?!\p{L})/u;
 type Reading = Readonly<{ isRightToLeft: boolean; hasThousandths: boolean }>;

@@ -9,11 +9,15 @@ import {
   FaultError,
   type IntentBody,
   type Json,
+  millis,
   type Outcome,
   type Resolution,
+  type SkippedRecord,
 } from "../../vocab/index.ts";
 import { call, REST, type Run, stage, toolOf } from "../fixtures/stage.ts";
 import type { Ports } from "../ports.ts";
+import { foldRecorded } from "./evolve-records.ts";
+import { findRecords } from "./record-facts.ts";
 
 const lost: Run = () => {
   throw new FaultError({ kind: "outcome-unknown", cause: "connection-lost", detail: "it broke" });
@@ -37,6 +41,14 @@ const TOOLS = {
   cancel_asked: toolOf("cancel_asked", lost, {
     ...WRITES,
     repeat: "reconcile",
+    reconcile: async () => ({ kind: "happened", output: null }),
+  }),
+  cancel_unsure: toolOf("cancel_unsure", failing, {
+    ...{ ...WRITES, repeat: "reconcile", recover: [{ kind: "retry", times: 2, backoffMs: 0, maxBackoffMs: 0 }, "ask-model"] },
+    reconcile: async () => ({ kind: "cannot-tell", detail: "no idea" }),
+  }),
+  cancel_half: toolOf("cancel_half", failing, {
+    ...{ ...WRITES, repeat: "reconcile" },
     reconcile: async () => ({ kind: "happened", output: null }),
   }),
   peek: toolOf("peek", lost, { effects: ["read"], targets: { x: ORDER } }),
@@ -90,7 +102,7 @@ const onRecord = (w: World): readonly boolean[] =>
     );
 const doubts = (w: World) =>
   w.events("known.recorded").flatMap(({ call: by, type, set, skipped }) => (skipped.length > 0 ? [{ by, type, set, skipped }] : []));
-const skipped = (key: string | null) => ({ key, field: "key", why: "unknown" });
+const skipped = (key: string | null): SkippedRecord => ({ key, field: "key", why: "unknown" });
 
 test.each<[string, Step, readonly boolean[]]>([
   ["that names it has an unknown outcome", ["cancel", "A"], [false, true]],
@@ -118,6 +130,15 @@ test.each<[string, Step]>([
   await w.run("go");
   expect([onRecord(w), doubts(w)]).toEqual([[true, true], []]);
 });
+
+test.each<Name>(["cancel_half", "cancel_unsure"])(
+  "G-39 a failed call of a tool that can tell what happened, and is not asked or cannot tell, ends the record of what it names (%s)",
+  async (name) => {
+    const w = worldOf([...LOOKED, [name, "A"], ...CHECKED]);
+    await w.run("go");
+    expect([onRecord(w), doubts(w)]).toEqual([[false, true], [{ by: "3.0", type: "order", set: "session", skipped: [skipped("A")] }]]);
+  },
+);
 
 test("G-39 what is read after the unknown outcome counts again", async () => {
   const w = worldOf([...LOOKED, ["cancel", "A"], ["look", "A"], ["ship_next", "7"], ["look", "B"], ...CHECKED]);
@@ -204,4 +225,38 @@ test("G-39 a record of the project that a call with an unknown outcome names end
     [false, false, false, true],
     [true, true],
   ]);
+});
+
+test("G-39 a record of the project is not believed again because what the session said of the thing since was dropped, or the clock was set back", async () => {
+  const w = worldOf([["check", "A"]]);
+  await w.run("go");
+  const s = w.state();
+  const recorded = (keys: readonly string[], skipped: readonly SkippedRecord[], at: number): unknown =>
+    foldRecorded(
+      s,
+      {
+        ...{ kind: "known.recorded", call: callId("9.0"), type: "order", set: "session", maxAgeSeconds: null, establishes: null },
+        ...{ records: keys.map((key) => ({ key, owner: null, fields: {} })), skipped },
+      },
+      millis(at),
+    );
+  const action = w.events("gate.decided").find(({ action: one }) => one.kind === "call")?.action;
+  const shared = { key: "A", owner: null, fields: {}, maxAgeSeconds: null };
+  const isBelieved = (at: number): boolean => {
+    const p = { journal: { recorded: () => ({ ...shared, at: millis(at) }) } };
+    return action !== undefined && "order" in findRecords({ p, s, now: millis(9_000) }, TOOLS.check, action);
+  };
+  expect(isBelieved(1_000)).toBe(true);
+  recorded([], [skipped("A")], 2_000);
+  expect(isBelieved(1_000)).toBe(false);
+  for (const start of Array(11).keys())
+    recorded(
+      Array.from({ length: 500 }, (_, i) => `B-${start}-${i}`),
+      [],
+      3_000,
+    );
+  expect([s.things.has("order\nA"), isBelieved(1_000), isBelieved(4_000)]).toEqual([false, false, true]);
+  recorded([], [skipped(null)], 5_000);
+  recorded([], [skipped(null)], 4_500);
+  expect([isBelieved(4_800), isBelieved(5_001)]).toEqual([false, true]);
 });

@@ -101,15 +101,22 @@ function isOwned(look: TargetLook, of: string, values: readonly string[]): boole
   });
 }
 
-/** What is on record of them now, or was said of them when the session began to serve them, in fields of which every tool says that they hold such keys. */
+/**
+ * What is on record of them now, or was said of them when the session began to serve them, in fields of which every tool says that they hold such keys.
+ * A record that could have such a field and has none says that there are none, whatever was said before.
+ */
 function thingsOfSubject(look: TargetLook, subject: Subject, of: string): readonly string[] {
   const rules = subjectRules(look.p.tools.offered.flatMap(({ name }) => look.p.tools.find(name)?.records ?? []));
-  const known = [...new Set(rules.map(({ type }) => type))].map((type) => findThing(look, type, subject.id)?.fields ?? {});
+  const known = [...new Set(rules.map(({ type }) => type))].flatMap((type) => {
+    const fields = findThing(look, type, subject.id)?.fields;
+    return fields === undefined ? [] : [{ fields, rules: rules.filter((rule) => rule.type === type) }];
+  });
   const names = [...new Set(rules.flatMap(({ fields }) => Object.keys(fields)))];
   return names
     .filter((name) => rules.every(({ fields }) => fields[name] === undefined || fields[name].of === of))
     .flatMap((name) => {
-      const said = known.find((fields) => Object.hasOwn(fields, name)) ?? subject.attributes;
+      const found = known.find((one) => Object.hasOwn(one.fields, name) || one.rules.every(({ fields }) => fields[name] !== undefined));
+      const said = found?.fields ?? subject.attributes;
       return Object.hasOwn(said, name) ? [said[name] ?? ""].flat() : [];
     })
     .filter((value) => typeof value === "string" && value !== "")

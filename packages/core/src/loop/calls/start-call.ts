@@ -213,7 +213,7 @@ function endedEvents(
   ];
 }
 
-/** A failed call of a tool that cannot be repeated may have done half of its work; any other is run again, on the same records. */
+/** A failed call of a tool that cannot be repeated may have done half of its work; any other may be run again, on the same records (`recover` has those that are not). */
 function endedRecords(
   c: EffectContext,
   { proposed: { id }, repeat }: Call,
