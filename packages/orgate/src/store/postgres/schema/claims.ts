@@ -166,16 +166,17 @@ END $f$;
 
 -- What a driver knows that has left a session, or has not taken one that was handed to it (\`mine\`): there is nothing to do before this time.
 CREATE FUNCTION leave_session(name text, at_ms bigint, mine boolean) RETURNS void LANGUAGE plpgsql ${BY_INDEX} AS $f$
-DECLARE c claims; w record; t timestamptz := clock_timestamp(); next timestamptz := to_timestamp(at_ms / 1000.0);
+DECLARE c claims; w record; t timestamptz := clock_timestamp(); said timestamptz := to_timestamp(at_ms / 1000.0); next timestamptz := said;
 BEGIN
   SELECT * INTO c FROM claims WHERE session = name FOR UPDATE;
   IF NOT FOUND THEN
-    INSERT INTO claims (session, due, told) SELECT name, next, next WHERE next IS NOT NULL ON CONFLICT DO NOTHING;
+    next := greatest(said, t + claim_pause(2)); -- a driver whose clock is behind would get it again at once, until that one has caught up
+    INSERT INTO claims (session, due, told) SELECT name, next, said WHERE said IS NOT NULL ON CONFLICT DO NOTHING;
   ELSE
     SELECT * INTO w FROM wants_driving(name);
     IF held_until(name) IS NOT NULL OR (c.claimed > t AND NOT mine) OR (w.why = 'intent' AND c.tries = 0) THEN RETURN; END IF;
-    IF next IS NULL OR next < t THEN next := t + claim_pause(c.tries); at_ms := NULL; END IF;
-    UPDATE claims SET due = next, told = CASE WHEN at_ms IS NOT NULL THEN next END, claimed = NULL, held = false WHERE session = name;
+    IF said IS NULL OR said < t THEN next := t + claim_pause(c.tries); END IF;
+    UPDATE claims SET due = next, told = said, claimed = NULL, held = false WHERE session = name;
   END IF;
   IF next < t + ${SOON} THEN PERFORM ${NOTIFY} 'due'); END IF;
 END $f$;
@@ -194,5 +195,10 @@ BEGIN
 END $f$;
 `;
 
-/** Under the lock of all batches: no commit is under way that has locked one of these tables and waits for another. */
-export const CLAIMS: string = `SELECT begin_change();\n${CLAIMS_TABLE}${LOOKS}${CHANGES}${CLAIMING}\nSELECT fill_claims();`;
+/**
+ * Under the lock of all batches: no commit is under way that has locked one of these tables and waits for another. Tables are locked in the order in which
+ * those who take sessions do, and `writers` as much as the next migration needs it: a renewal that waits for this one would stop that one for good.
+ */
+const LOCKS = "LOCK TABLE inbox, sessions, streams IN SHARE ROW EXCLUSIVE MODE; LOCK TABLE writers IN ACCESS EXCLUSIVE MODE;";
+
+export const CLAIMS: string = `SELECT begin_change();\n${LOCKS}\n${CLAIMS_TABLE}${LOOKS}${CHANGES}${CLAIMING}\nSELECT fill_claims();`;
