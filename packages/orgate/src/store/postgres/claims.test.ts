@@ -2,7 +2,7 @@
 
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import type { Append, Hold } from "@orgate/core/journal";
-import { asked, opened, turnStarted } from "@orgate/core/testing";
+import { asked, callDecided, opened, turnStarted } from "@orgate/core/testing";
 import { callId, intentId, millis, NO_USAGE, type SessionEvent, type SessionId, seq, sessionId } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
 import { noteOf } from "../fixtures/store.ts";
@@ -163,6 +163,17 @@ test("W-28 a request that has expired is handed out, one that has not is not", a
   expect(due?.nextMs).toBeLessThan(MINUTE); // when S is handed out again
 });
 
+test("W-28 a request about something that a model named with U+0000 stops nobody, and expires", async () => {
+  const at = await place();
+  const a = await at.open();
+  const about = callDecided("1.0", 'be\u0000n", "expiresAt":1');
+  await a.journal.release(await drive(a, S, about, { ...asked("q1", "1.0", 1), expiresAt: millis(Date.now() - MINUTE) } as SessionEvent));
+  await a.journal.release(await drive(a, T, about, { ...asked("q1", "1.0", 1), expiresAt: null } as SessionEvent));
+  expect(await a.journal.expired({ by: millis(Date.now()), after: null, most: 10 })).toMatchObject([{ session: S }]);
+  await at.pass(1_000);
+  expect(await claimed(a)).toEqual([S]);
+});
+
 test("W-28 a parent that waits for its sub-agents is not handed out; one whose sub-agents nobody drives is, once for all of them", async () => {
   const at = await place();
   const [a, b] = [await at.open({ sealing: "each" }), await at.open()];
@@ -291,7 +302,9 @@ test("J-36 a large database is brought up to date while processes of the version
   await migrate(at.link, BEFORE);
   const beside = await openLink({ url: testUrl(), schema: at.schema, poolSize: 2 });
   ends.push(() => beside.close());
-  const [writer] = await beside.query<{ writer: string; incarnation: string }>(`SELECT * FROM "${at.schema}".claim_writer(60000, 'host', 1)`);
+  const [writer] = await beside.query<{ writer: string; incarnation: string }>(
+    `SELECT * FROM "${at.schema}".claim_writer(60000, 'host', 1)`,
+  );
   const long = ALL_MIGRATIONS.map((sql) => (sql === CLAIMS ? `${sql}; SELECT pg_sleep(1.5)` : sql)); // longer than PostgreSQL waits before it looks for deadlocks
   let isDone = false;
   const upToDate = migrate(at.link, long).finally(() => {
@@ -299,7 +312,9 @@ test("J-36 a large database is brought up to date while processes of the version
   });
   const renew = async (): Promise<void> => {
     while (!isDone)
-      await beside.query(`SELECT "${at.schema}".renew_lease($1, $2, 0, false)`, [writer?.writer, writer?.incarnation]).then(() => turnOfLoop());
+      await beside
+        .query(`SELECT "${at.schema}".renew_lease($1, $2, 0, false)`, [writer?.writer, writer?.incarnation])
+        .then(() => turnOfLoop());
   };
   await Promise.all([upToDate, renew()]);
   expect(await at.link.query(`SELECT migrations FROM "${at.schema}".format`)).toEqual([{ migrations: ALL_MIGRATIONS.length }]);
