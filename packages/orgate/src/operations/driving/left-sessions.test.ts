@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { digest, FaultError, type Journal, keyId, millis, type Seq, seq, sessionId, writerId } from "@orgate/core";
+import { digest, FaultError, intentId, type Journal, keyId, millis, type Seq, seq, sessionId, writerId } from "@orgate/core";
 import { memoryStore, opened, turnStarted } from "@orgate/core/testing";
 import { expect, test } from "vitest";
 import { LeftSessions } from "./left-sessions.ts";
@@ -7,7 +7,7 @@ import { LeftSessions } from "./left-sessions.ts";
 const S = sessionId("s_0000000000000001");
 const hash = (text: string) => digest(createHash("sha256").update(text).digest("hex"));
 
-test("J-38 a session that a newer version has driven on since it was left here is no trouble for a look at others: it is driven, and left when that fails", async () => {
+test("J-38 a session that a newer version has driven on since it was left here is no trouble for a look at others: it is driven, and left when that fails; an intent that came in the last moment has been seen by nobody (W-28)", async () => {
   const { journal, inbox } = memoryStore({
     ...{ writer: writerId("w1"), key: keyId("k1"), hash, salt: randomUUID },
     sign: (text) => hash(`signed ${text}`),
@@ -31,6 +31,14 @@ test("J-38 a session that a newer version has driven on since it was left here i
   };
   await write(opened("clerk"), turnStarted(1, "go"));
   await left.remember(S);
+  expect(await left.isAsLeft(S)).toBe(true);
+  await inbox.put({
+    ...{ id: intentId("i_1"), session: S, at: millis(5), by: { kind: "user", id: "ana" }, key: null, signature: null },
+    wish: { kind: "steer", text: "left" },
+  });
+  await left.remember(S); // it came after its driver had looked
+  expect(await left.isAsLeft(S)).toBe(false);
+  await left.remember(S); // one that a driver leaves there
   expect(await left.isAsLeft(S)).toBe(true);
   await write({ kind: "labels.added", labels: [], cause: "later" } as never);
   newer = seq(3);
