@@ -108,3 +108,18 @@ test("W-5 an intent belongs to the first request that claimed it, also after a r
   expect(await restarted.claim(intent, { text: "hello" })).toBe(intent);
   await expect(restarted.claim(intent, { text: "bye" })).rejects.toThrow("used for another request");
 });
+
+test("W-5 what another server has answered between two looks is not done once more", async () => {
+  const other = new Idempotency(keys, Date.now);
+  let runs = 0;
+  const work = async () => {
+    runs += 1;
+    return reply;
+  };
+  const enter: typeof keys.enter = async (id, digest, now) => {
+    await other.run(request, work); // from begin to end, right before this one enters
+    return keys.enter(id, digest, now);
+  };
+  expect(await new Idempotency({ ...keys, enter }, Date.now).run(request, work)).toEqual(reply);
+  expect(runs).toBe(1);
+});

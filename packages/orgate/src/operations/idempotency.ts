@@ -113,6 +113,8 @@ export class Idempotency {
     if (earlier !== null) return earlier;
     const entered = await this.#keys.enter(id, digest, this.#now());
     mustBeSame(entered.digest, digest);
+    const meanwhile = entered.others ? toReply(await this.#keys.find(id)) : null;
+    if (meanwhile !== null) return meanwhile;
     try {
       const replied = await work({ again: before !== null || entered.others });
       const { status, value, isProvisional } = replied;

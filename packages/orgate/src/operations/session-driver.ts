@@ -236,7 +236,7 @@ export class SessionDriver {
       if (isFault(error, "journal-unreadable") || isFault(error, "journal-unwritable")) return; // a database that is back is no news of the session: the next sweep takes it up
     }
     await this.#left.remember(session, bad);
-    if (this.#claiming !== null && bad === null) await this.#sayWhenDue(session); // when it is due stands in what cannot be read
+    if (this.#claiming !== null && bad === null) await this.#sayWhenDue(session); // of what cannot be read nobody knows, and it was said already
     if (this.#summon !== null) this.#sweepSoon(); // what this turn has told other sessions is in their inboxes
   }
 

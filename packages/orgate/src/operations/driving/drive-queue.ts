@@ -80,9 +80,14 @@ export class DriveQueue {
   #leave(session: SessionId): void {
     this.#driven.delete(session);
     this.#tell(session);
-    if (this.#wokenAgain.delete(session)) void this.#options.hasPendingIntents(session).then((has) => has && this.wake(session));
+    if (this.#wokenAgain.delete(session)) void this.#wakeIfPending(session);
     this.#startNext();
     this.#options.left();
+  }
+
+  async #wakeIfPending(session: SessionId): Promise<void> {
+    const has = await this.#options.hasPendingIntents(session).catch(() => false); // a journal that is away: whoever looks for sessions finds it later
+    if (has) this.wake(session);
   }
 
   #tell(session: SessionId): void {

@@ -15,8 +15,12 @@ import {
 import { NODE } from "../../runtime/ports/outside.ts";
 
 type Ports = Readonly<{ journal: Journal; inbox: Pick<Inbox, "pending"> }>;
-/** `standing`: the last entry that says anything new, and its pending intents. `due`: when something about it is due by itself. */
-type Left = Readonly<{ kind: "stands"; standing: string; due: Millis | null } | { kind: "unreadable"; bad: Seq }>;
+type Standing = Readonly<{ text: string; pending: readonly string[] }>;
+/**
+ * `standing`: the last entry that says anything new, and its pending intents. `isSeen`: each of these was there when it was left before, too, so that a driver
+ * has seen it: one that came in the last moment has been seen by nobody. `due`: when something about it is due by itself.
+ */
+type Left = Readonly<{ kind: "stands"; standing: Standing; isSeen: boolean; due: Millis | null } | { kind: "unreadable"; bad: Seq }>;
 
 /** What a driver writes that finds nothing to do. */
 const TAKINGS: ReadonlySet<EventKind> = new Set(["hold.taken", "agent.changed"]);
@@ -39,15 +43,26 @@ export class LeftSessions {
       return;
     }
     const standing = await this.#standing(session).catch(() => null);
-    if (standing === null) this.#left.delete(session);
-    else this.#left.set(session, { kind: "stands", standing, due: await this.due(session).catch(() => null) });
+    if (standing === null) {
+      this.#left.delete(session);
+      return;
+    }
+    const before = this.#left.get(session);
+    const seen = before?.kind === "stands" ? before.standing.pending : [];
+    const isSeen = standing.pending.every((id) => seen.includes(id));
+    this.#left.set(session, { kind: "stands", standing, isSeen, due: await this.due(session).catch(() => null) });
   }
 
   async isAsLeft(session: SessionId): Promise<boolean> {
     const left = this.#left.get(session);
     if (left?.kind === "unreadable") return this.#isBad(session, left.bad);
-    if (left === undefined || (left.due !== null && NODE.clock.now() >= left.due)) return false;
-    return left.standing === (await this.#standing(session));
+    if (left === undefined || !left.isSeen || (left.due !== null && NODE.clock.now() >= left.due)) return false;
+    try {
+      return left.standing.text === (await this.#standing(session))?.text;
+    } catch (error) {
+      if (isFault(error, "entry-bad")) return false; // a newer version has driven it on: whoever drives it here learns that, and holds up no other session
+      throw error;
+    }
   }
 
   /** When something is due in a session that was left, as far as is known. */
@@ -67,13 +82,13 @@ export class LeftSessions {
   }
 
   /** Null where nothing is left to do. */
-  async #standing(session: SessionId): Promise<string | null> {
+  async #standing(session: SessionId): Promise<Standing | null> {
     const { journal, inbox } = this.#ports;
     const at = await journal.session(session);
     const pending = (await inbox.pending(session)).map(({ intent }) => intent.id);
     return at === null || (at.state !== "running" && pending.length === 0)
       ? null
-      : [await this.#lastNews(session, at.seq), ...pending].join(" ");
+      : { text: [await this.#lastNews(session, at.seq), ...pending].join(" "), pending };
   }
 
   /** Processes that take each other's sessions up would otherwise do so for ever: each would find that something has been written since. */

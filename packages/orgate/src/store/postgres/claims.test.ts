@@ -1,12 +1,14 @@
 // @module-tag postgres
 
+import { setImmediate as turnOfLoop } from "node:timers/promises";
 import type { Append, Hold } from "@orgate/core/journal";
-import { asked, opened, turnStarted } from "@orgate/core/testing";
+import { asked, callDecided, opened, turnStarted } from "@orgate/core/testing";
 import { callId, intentId, millis, NO_USAGE, type SessionEvent, type SessionId, seq, sessionId } from "@orgate/core/vocab";
 import { afterEach, expect, test } from "vitest";
 import { noteOf } from "../fixtures/store.ts";
-import { createSchema, type TestSchema } from "./fixtures/schemas.ts";
-import { DUE_CLAIMS } from "./schema/claims.ts";
+import { createSchema, type TestSchema, testUrl } from "./fixtures/schemas.ts";
+import { openLink } from "./link.ts";
+import { CLAIMS, DUE_CLAIMS } from "./schema/claims.ts";
 import { ALL_MIGRATIONS, migrate } from "./schema/migrations.ts";
 import type { PostgresStore } from "./store.ts";
 
@@ -161,6 +163,17 @@ test("W-28 a request that has expired is handed out, one that has not is not", a
   expect(due?.nextMs).toBeLessThan(MINUTE); // when S is handed out again
 });
 
+test("W-28 a request about something that a model named with U+0000 stops nobody, and expires", async () => {
+  const at = await place();
+  const a = await at.open();
+  const about = callDecided("1.0", 'be\u0000n", "expiresAt":1');
+  await a.journal.release(await drive(a, S, about, { ...asked("q1", "1.0", 1), expiresAt: millis(Date.now() - MINUTE) } as SessionEvent));
+  await a.journal.release(await drive(a, T, about, { ...asked("q1", "1.0", 1), expiresAt: null } as SessionEvent));
+  expect(await a.journal.expired({ by: millis(Date.now()), after: null, most: 10 })).toMatchObject([{ session: S }]);
+  await at.pass(1_000);
+  expect(await claimed(a)).toEqual([S]);
+});
+
 test("W-28 a parent that waits for its sub-agents is not handed out; one whose sub-agents nobody drives is, once for all of them", async () => {
   const at = await place();
   const [a, b] = [await at.open({ sealing: "each" }), await at.open()];
@@ -235,6 +248,17 @@ test("W-28 a driver says when a decision that it deferred is due, and until then
   expect((await claimed(a)).toSorted()).toEqual([S, T, U]); // the first is handed out again
 });
 
+test("W-28 a time that has passed when a driver says it is not forgotten, and brings nobody at once: its clock may be behind", async () => {
+  const at = await place();
+  const a = await at.open();
+  await a.journal.release(await drive(a, S, { ...expiring(0), expiresAt: null } as SessionEvent));
+  await a.journal.release(await drive(a, T, expiring(Date.now() + 60 * MINUTE)));
+  for (const session of [S, T]) await a.claims?.leave(session, millis(Date.now() - 1_000), false);
+  for (const session of [S, T]) expect(await at.dueIn(session)).toBeGreaterThan(0);
+  await at.pass(MINUTE);
+  expect((await claimed(a)).toSorted()).toEqual([S, T]);
+});
+
 test("W-28 a row that is missing, or due at no time, is made anew from what the journal holds", async () => {
   const at = await place();
   const a = await at.open();
@@ -250,10 +274,11 @@ test("W-28 a row that is missing, or due at no time, is made anew from what the 
   expect(await claimed(a)).toEqual([]);
 });
 
+const BEFORE = ALL_MIGRATIONS.slice(0, ALL_MIGRATIONS.indexOf(CLAIMS));
+
 test("J-36 a database of the version before learns what wants driving when it is brought up to date, by many processes at once; an older process beside them loses nothing", async () => {
   const at = await place();
-  const before = ALL_MIGRATIONS.slice(0, -1);
-  await migrate(at.link, before);
+  await migrate(at.link, BEFORE);
   const intent = (session: SessionId, id: string) => at.link.query(`SELECT "${at.schema}".put_intent($1, $2, '{}')`, [id, session]);
   await intent(S, "i_old");
   await Promise.all([1, 2, 3].map(() => migrate(at.link)));
@@ -270,6 +295,29 @@ test("J-36 a database of the version before learns what wants driving when it is
   await at.link.query(`UPDATE "${at.schema}".streams SET holder = NULL, incarnation = NULL WHERE stream = $1`, [U]); // and lets go
   expect(taken[0]?.t.epoch).toBe(1);
   expect(await claimed(a)).toEqual([U]);
+});
+
+test("J-36 a large database is brought up to date while processes of the version before work on it", async () => {
+  const at = await place();
+  await migrate(at.link, BEFORE);
+  const beside = await openLink({ url: testUrl(), schema: at.schema, poolSize: 2 });
+  ends.push(() => beside.close());
+  const [writer] = await beside.query<{ writer: string; incarnation: string }>(
+    `SELECT * FROM "${at.schema}".claim_writer(60000, 'host', 1)`,
+  );
+  const long = ALL_MIGRATIONS.map((sql) => (sql === CLAIMS ? `${sql}; SELECT pg_sleep(1.5)` : sql)); // longer than PostgreSQL waits before it looks for deadlocks
+  let isDone = false;
+  const upToDate = migrate(at.link, long).finally(() => {
+    isDone = true;
+  });
+  const renew = async (): Promise<void> => {
+    while (!isDone)
+      await beside
+        .query(`SELECT "${at.schema}".renew_lease($1, $2, 0, false)`, [writer?.writer, writer?.incarnation])
+        .then(() => turnOfLoop());
+  };
+  await Promise.all([upToDate, renew()]);
+  expect(await at.link.query(`SELECT migrations FROM "${at.schema}".format`)).toEqual([{ migrations: ALL_MIGRATIONS.length }]);
 });
 
 test("W-28 a claim costs the same however many sessions are parked: it reads by index, and only what is due", async () => {

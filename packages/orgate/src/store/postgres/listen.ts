@@ -188,6 +188,20 @@ class Ear {
       if (channel !== this.#channels?.signals) this.#tell.heard(payload);
       else for (const ear of [...this.#ears]) ear.heard(payload);
     });
+    try {
+      await this.#listen(client);
+    } catch (error) {
+      void client.end().catch(() => {}); // it would stay, and be one more with each try
+      throw error;
+    }
+    if (this.#isClosed) return client.end();
+    this.#client = client;
+    this.#since = performance.now();
+    this.#beat(client);
+    for (const ear of [...this.#ears]) ear.joined();
+  }
+
+  async #listen(client: Client): Promise<void> {
     await client.connect();
     this.#isPooled = await isBehindPooler(client);
     const sql = "SELECT 'orgate_' || md5($1) AS journal, 'orgate_signals_' || md5($1) AS signals";
@@ -200,11 +214,6 @@ class Ear {
         `"${this.#link.schema}".writers`,
         this.#own.slice(1),
       ]); // a zombie of that name may have it, too
-    if (this.#isClosed) return client.end();
-    this.#client = client;
-    this.#since = performance.now();
-    this.#beat(client);
-    for (const ear of [...this.#ears]) ear.joined();
   }
 
   /** An answer that does not come in time ends the connection (`SILENCE_MS`), and `end` makes another. */

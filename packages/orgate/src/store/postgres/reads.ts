@@ -10,6 +10,7 @@ import { toUnknown } from "../sqlite/unknowns.ts";
 import type { Holder, JournalReads, ReadStore, Store, StoredPlace, Tally } from "../store.ts";
 import type { LocalCopy, MirrorRows, Pulled } from "./copy.ts";
 import type { Link } from "./link.ts";
+import { EXPIRES_AT } from "./schema/claims.ts";
 import { fromStoredText, toStoredText } from "./text.ts";
 
 export type PostgresReads = JournalReads &
@@ -191,9 +192,6 @@ function besideReads(link: Link): Omit<PostgresReads["beside"], "unknownsOf" | "
   };
 }
 
-/** Read from the text that is proved, so that no column can say otherwise. */
-const DUE = "(question::jsonb->>'expiresAt')::bigint";
-
 type ListReads = Pick<PostgresReads, "sessions" | "questions" | "expired" | "question" | "known" | "deadLetters">;
 
 function listReads(link: Link, reader: SqliteReader, key: string | Uint8Array): ListReads {
@@ -228,7 +226,7 @@ function listReads(link: Link, reader: SqliteReader, key: string | Uint8Array): 
     expired: ({ by, after, most }) =>
       readPage(most, (last, room) => {
         const from = last === null ? after : toListed(last);
-        const sql = `SELECT * FROM ${table("questions")} WHERE ${DUE} <= $1 AND (${DUE}, arrival) > ($2, $3) ORDER BY ${DUE}, arrival LIMIT $4`;
+        const sql = `SELECT * FROM ${table("questions")} WHERE (${EXPIRES_AT}) <= $1 AND ((${EXPIRES_AT}), arrival) > ($2, $3) ORDER BY (${EXPIRES_AT}), arrival LIMIT $4`;
         return link.read(sql, [by, from?.expiresAt ?? -1, from?.arrival ?? 0, room]);
       }),
     async question(approval) {

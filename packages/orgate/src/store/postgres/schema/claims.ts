@@ -26,6 +26,13 @@ const BY_INDEX = "SET enable_seqscan = off SET enable_hashjoin = off SET enable_
 /** In the order of their due times; whoever asks meanwhile gets others. */
 export const DUE_CLAIMS = "SELECT * FROM claims WHERE due <= t ORDER BY due LIMIT most FOR UPDATE SKIP LOCKED";
 
+/**
+ * When a request expires, read from the text that is proved, so that no column can say otherwise. Not as JSON: what a model names may hold U+0000, which
+ * PostgreSQL's own JSON refuses, and with it the whole append. Within a string the quotation marks of this pattern would be escaped; the keys are sorted.
+ */
+export const EXPIRES_AT = `nullif(substring(question from '"expiresAt" ?: ?([0-9]+|null)'), 'null')::bigint`;
+const QUESTIONS_BY_DUE = `DROP INDEX questions_by_due;\nCREATE INDEX questions_by_due ON questions ((${EXPIRES_AT}), arrival);\n`;
+
 const CLAIMS_TABLE = `
 CREATE TABLE claims (
   session text COLLATE "C" PRIMARY KEY, due timestamptz NOT NULL, claimed timestamptz, told timestamptz, held boolean NOT NULL DEFAULT false,
@@ -52,7 +59,7 @@ BEGIN
   SELECT state, summary::json->'children' AS children INTO line FROM sessions WHERE session = name;
   IF line.state = 'running' AND NOT EXISTS (SELECT 1 FROM json_array_elements_text(line.children) AS child JOIN sessions AS s ON s.session = child
     WHERE s.state IN ('running', 'waiting')) THEN why := 'running'; RETURN; END IF;
-  SELECT min((question::jsonb->>'expiresAt')::bigint) INTO expires FROM questions WHERE session = name;
+  SELECT min(${EXPIRES_AT}) INTO expires FROM questions WHERE session = name;
   IF expires IS NOT NULL THEN why := 'expiry'; since := to_timestamp(expires / 1000.0); END IF;
 END $f$;
 
@@ -166,16 +173,17 @@ END $f$;
 
 -- What a driver knows that has left a session, or has not taken one that was handed to it (\`mine\`): there is nothing to do before this time.
 CREATE FUNCTION leave_session(name text, at_ms bigint, mine boolean) RETURNS void LANGUAGE plpgsql ${BY_INDEX} AS $f$
-DECLARE c claims; w record; t timestamptz := clock_timestamp(); next timestamptz := to_timestamp(at_ms / 1000.0);
+DECLARE c claims; w record; t timestamptz := clock_timestamp(); said timestamptz := to_timestamp(at_ms / 1000.0); next timestamptz := said;
 BEGIN
   SELECT * INTO c FROM claims WHERE session = name FOR UPDATE;
   IF NOT FOUND THEN
-    INSERT INTO claims (session, due, told) SELECT name, next, next WHERE next IS NOT NULL ON CONFLICT DO NOTHING;
+    next := greatest(said, t + claim_pause(2)); -- a driver whose clock is behind would get it again at once, until that one has caught up
+    INSERT INTO claims (session, due, told) SELECT name, next, said WHERE said IS NOT NULL ON CONFLICT DO NOTHING;
   ELSE
     SELECT * INTO w FROM wants_driving(name);
     IF held_until(name) IS NOT NULL OR (c.claimed > t AND NOT mine) OR (w.why = 'intent' AND c.tries = 0) THEN RETURN; END IF;
-    IF next IS NULL OR next < t THEN next := t + claim_pause(c.tries); at_ms := NULL; END IF;
-    UPDATE claims SET due = next, told = CASE WHEN at_ms IS NOT NULL THEN next END, claimed = NULL, held = false WHERE session = name;
+    IF said IS NULL OR said < t THEN next := t + claim_pause(c.tries); END IF;
+    UPDATE claims SET due = next, told = said, claimed = NULL, held = false WHERE session = name;
   END IF;
   IF next < t + ${SOON} THEN PERFORM ${NOTIFY} 'due'); END IF;
 END $f$;
@@ -187,12 +195,17 @@ BEGIN
   INSERT INTO claims (session, due) SELECT DISTINCT w.session, t FROM (
       SELECT i.session FROM inbox AS i WHERE i.intent IS NOT NULL
       UNION ALL SELECT s.session FROM sessions AS s WHERE s.state = 'running'
-      UNION ALL SELECT q.session FROM questions AS q WHERE (q.question::jsonb->>'expiresAt')::bigint < extract(epoch FROM t + ${AHEAD})::bigint * 1000
+      UNION ALL SELECT q.session FROM questions AS q WHERE ${EXPIRES_AT} < extract(epoch FROM t + ${AHEAD})::bigint * 1000
     ) AS w WHERE NOT EXISTS (SELECT 1 FROM claims AS c WHERE c.session = w.session AND (c.due <= t + 2 * ${AHEAD} OR c.told IS NOT NULL)) ORDER BY w.session
     ON CONFLICT (session) DO UPDATE SET due = excluded.due, claimed = NULL, held = false;
   IF FOUND THEN PERFORM ${NOTIFY} 'due'); END IF;
 END $f$;
 `;
 
-/** Under the lock of all batches: no commit is under way that has locked one of these tables and waits for another. */
-export const CLAIMS: string = `SELECT begin_change();\n${CLAIMS_TABLE}${LOOKS}${CHANGES}${CLAIMING}\nSELECT fill_claims();`;
+/**
+ * Under the lock of all batches: no commit is under way that has locked one of these tables and waits for another. Tables are locked in the order in which
+ * those who take sessions, and those who copy everything, do; `writers` as much as the next migration needs it: a renewal that waits for this one would stop that one for good.
+ */
+const LOCKS = "LOCK TABLE inbox, sessions, streams IN SHARE ROW EXCLUSIVE MODE; LOCK TABLE writers, questions IN ACCESS EXCLUSIVE MODE;";
+
+export const CLAIMS: string = `SELECT begin_change();\n${LOCKS}\n${QUESTIONS_BY_DUE}${CLAIMS_TABLE}${LOOKS}${CHANGES}${CLAIMING}\nSELECT fill_claims();`;
