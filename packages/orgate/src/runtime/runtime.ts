@@ -90,7 +90,9 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const wrong = resumeFault([session, given]);
     return startRun(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
       if (wrong !== null) throw wrong;
-      return runner.resume(session, watch, given.signal === undefined ? signal : AbortSignal.any([given.signal, signal]));
+      const { signal: own, maxRestMs } = given;
+      const cancel = own === undefined ? signal : AbortSignal.any([own, signal]);
+      return runner.resume(session, watch, { cancel, ...(maxRestMs === undefined ? {} : { maxRestMs }) });
     });
   };
 
