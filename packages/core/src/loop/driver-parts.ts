@@ -85,5 +85,22 @@ export function createParts(p: Ports, held: Held, driving: Driving): DriverParts
     }
     if (event.kind === "turn.cancel-asked" && event.all) intake.cancelledAll();
   }
-  return { p, held, c, time, decide, commits, effects, waits, intake, announcer: createAnnouncer(c), late, stop, limits, cancel, leave, maxRestMs };
+  return {
+    p,
+    held,
+    c,
+    time,
+    decide,
+    commits,
+    effects,
+    waits,
+    intake,
+    announcer: createAnnouncer(c),
+    late,
+    stop,
+    limits,
+    cancel,
+    leave,
+    maxRestMs,
+  };
 }

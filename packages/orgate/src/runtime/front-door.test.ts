@@ -136,7 +136,7 @@ const WRONG: readonly (readonly [string, readonly (readonly unknown[])[]])[] = [
     ],
   ],
   ["complete", [[], [null, "hi"], ["clerk"], ["clerk", "hi", null], ["clerk", "hi", { on: 7 }]]],
-  ["resume", [[], [null], [S, null], [S, { on: 7 }], [S, { sginal: 1 }]]],
+  ["resume", [[], [null], [S, null], [S, { on: 7 }], [S, { sginal: 1 }], [S, { maxRestMs: "1 h" }]]],
   ["putIntent", [[], [null], [{}], [{ id: "i" }]]],
   ["followUp", [[], [null, "hi"], [S], [S, 7], [S, { text: 7 }]]],
   [
