@@ -221,6 +221,10 @@ describe("wrong arguments", () => {
     },
   );
 
+  test.each([-1, 1.5, "1 h", null])("A-16 resume with maxRestMs: %j names the option", async (maxRestMs) => {
+    expectFault(await thrown(() => called(runtime, "resume", [S, { maxRestMs }])), "options.maxRestMs");
+  });
+
   test("A-16 every function of a runtime that takes arguments is in the tables", () => {
     const tabled = new Set([...BY_PEOPLE, ...WRONG].map(([path]) => path));
     const none = ["approvals.grants", "breakers.list", "halts", "park", "close", "inspect.policies", "inspect.head"];
