@@ -70,9 +70,15 @@ class SessionDriver {
       for (const launch of launches) launch?.();
       if (s.grantsDue.length > this.#granted) this.#granted = await giveGrants(p, s, this.#granted);
       if (p.breakers.isDue()) await p.breakers.settle();
-      if (effects.isBusy() || late.isWaiting() || this.#hasNews() || nextRetry(s.turn, now) !== null) await this.#idle(now);
-      else if (!(await isHaltLifted(p, s)) && !waits.hasArrived()) return s; // it waits or has ended: a waiting session costs nothing
+      if (effects.isBusy() || late.isWaiting() || this.#hasNews() || this.#isWaitingOut(now)) await this.#idle(now);
+      else if (!(await isHaltLifted(p, s)) && !waits.hasArrived()) return s; // it waits, rests or has ended: a waiting session costs nothing
     }
+  }
+
+  /** M-7 a retry is due, and so soon that the session is kept until then. */
+  #isWaitingOut(now: Millis): boolean {
+    const due = nextRetry(this.#s.turn, now);
+    return due !== null && due - now <= this.#parts.maxRestMs;
   }
 
   /** True once nothing is in flight and every result is durable: the session may be left to the next driver. */

@@ -16,7 +16,13 @@ import type { Performing } from "./perform.ts";
 import type { Ports } from "./ports.ts";
 
 /** `cancel` ends the turn. `leave` only stops driving: nothing more is begun, effects in flight settle, and the turn stays open for the next driver (W-29). */
-export type Driving = Readonly<{ limits: Limits; cancel: AbortSignal; leave?: AbortSignal | null }>;
+export type Driving = Readonly<{
+  limits: Limits;
+  cancel: AbortSignal;
+  leave?: AbortSignal | null;
+  /** A longer wait for a model or a retry is left to a later driver: the turn rests, held by nobody. No limit unless given. */
+  maxRestMs?: number;
+}>;
 
 export type DriverParts = Performing &
   Readonly<{
@@ -28,9 +34,11 @@ export type DriverParts = Performing &
     waits: Waits;
     intake: Intake;
     leave: AbortSignal | null;
+    maxRestMs: number;
   }>;
 
-export function createParts(p: Ports, held: Held, { limits, cancel, leave = null }: Driving): DriverParts {
+export function createParts(p: Ports, held: Held, driving: Driving): DriverParts {
+  const { limits, cancel, leave = null, maxRestMs = Number.POSITIVE_INFINITY } = driving;
   const { state: s, hold, left } = held;
   const [waits, stop, time] = [new Waits(p.clock), createStops(), steadyTime(p.clock, s)];
   const effects = new EffectsInFlight(() => waits.wake());
@@ -77,5 +85,22 @@ export function createParts(p: Ports, held: Held, { limits, cancel, leave = null
     }
     if (event.kind === "turn.cancel-asked" && event.all) intake.cancelledAll();
   }
-  return { p, held, c, time, decide, commits, effects, waits, intake, announcer: createAnnouncer(c), late, stop, limits, cancel, leave };
+  return {
+    p,
+    held,
+    c,
+    time,
+    decide,
+    commits,
+    effects,
+    waits,
+    intake,
+    announcer: createAnnouncer(c),
+    late,
+    stop,
+    limits,
+    cancel,
+    leave,
+    maxRestMs,
+  };
 }

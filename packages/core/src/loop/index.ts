@@ -1,5 +1,6 @@
 export { type BreakerChange, type BreakersPort, type OpenBreakers, openBreakers } from "./calls/breakers.ts";
 export { followChild, readOpenDelegates, takeUpParents } from "./calls/delegate.ts";
+export { nextRetry } from "./calls/recovery.ts";
 export { driveLater as drive } from "./drive-later.ts";
 export { evolve, fold } from "./evolve.ts";
 export {

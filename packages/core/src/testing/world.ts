@@ -12,6 +12,7 @@ import { type Knowledge, noKnowledge } from "../knowledge/port.ts";
 import { openBreakers } from "../loop/calls/breakers.ts";
 import { followChild, takeUpParents } from "../loop/calls/delegate.ts";
 import { drive } from "../loop/drive.ts";
+import type { Driving } from "../loop/driver-parts.ts";
 import { fold } from "../loop/evolve.ts";
 import { openCounts } from "../loop/limits/rate-counters.ts";
 import { toOutputs } from "../loop/model/structured-output.ts";
@@ -105,6 +106,8 @@ export type WorldOptions = Readonly<{
   sealing?: SealMode;
   /** Folds that the next process finds; none unless given. A process keeps the fold of each drive that it brought to its end. */
   folds?: (journal: Journal) => FoldCache;
+  /** What every drive but those of delegates is given. */
+  maxRestMs?: number;
   /** A chance to break a port on purpose: mutation tests hand in what must be noticed. */
   spoil?: (ports: Ports) => Ports;
 }>;
@@ -159,6 +162,7 @@ const USER: Principal = { kind: "user", id: "ann" };
 export function world(options: WorldOptions): World {
   const { hash, rows = PERMIT_ALL, crashes = [], sealing = "interval", spoil = (p) => p } = options;
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const rests = options.maxRestMs === undefined ? {} : { maxRestMs: options.maxRestMs };
   const disk = memoryDisk();
   const clock = manualClock();
   const live: Live[] = [];
@@ -264,16 +268,16 @@ export function world(options: WorldOptions): World {
           delegates,
           maxDepth,
           find: (to) => cast.get(to) ?? null,
-          drive: (child, to, stop) => followChild(shared, child, stop, (cancel) => driveHeld(ports(to), child, cancel)),
+          drive: (child, to, stop) => followChild(shared, child, stop, (cancel) => driveHeld(ports(to), child, { cancel })),
         },
       });
     };
     return { ports, dead: () => dead };
   }
 
-  async function driveHeld(p: Ports, session: SessionId, cancel: AbortSignal): Promise<State> {
+  async function driveHeld(p: Ports, session: SessionId, driving: Omit<Driving, "limits">): Promise<State> {
     const held = await takeSession(p, session, factsOf(session));
-    return left(p, held, await drive(p, held, { limits: held.state.turn?.limits ?? limits, cancel }));
+    return left(p, held, await drive(p, held, { limits: held.state.turn?.limits ?? limits, ...driving }));
   }
   async function left(p: Ports, { hold }: Held, state: State): Promise<State> {
     const fold = await p.folds.mark(state);
@@ -302,7 +306,7 @@ export function world(options: WorldOptions): World {
         if (take === null) return await takeUp(ports, cancel);
         const p = ports(ROOT);
         const held = await take(p);
-        return await left(p, held, await drive(p, held, { limits, cancel }));
+        return await left(p, held, await drive(p, held, { limits, cancel, ...rests }));
       } catch (error) {
         if (!dead()) throw error;
         if (open !== null && !disk.sessions.has(open)) return survive(start, cancel); // it died before anything of it was durable
@@ -312,7 +316,7 @@ export function world(options: WorldOptions): World {
 
   /** As a process does that is told to resume a session: it drives it, and then whom it works for. */
   async function takeUp(ports: (agent: string) => Ports, cancel: AbortSignal): Promise<State> {
-    const drives = (session: SessionId) => driveHeld(ports(agentOf(session)), session, cancel);
+    const drives = (session: SessionId) => driveHeld(ports(agentOf(session)), session, { cancel, ...rests });
     const state = await drives(mine());
     await takeUpParents(ports(ROOT), state, drives);
     return state;

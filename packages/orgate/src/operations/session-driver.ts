@@ -57,6 +57,8 @@ export type SessionDriverOptions = Readonly<{
   summon?: ((session: SessionId) => void) | null;
   /** A session is driven here for which Restate was asked in vain. */
   unanswered?: () => void;
+  /** A worker gives a session back whose retry is due later than this, where it is brought back then. */
+  maxRestMs?: number;
 }>;
 /** `session` is null where the search for sessions that want driving failed. */
 export type DriveReport = Readonly<
@@ -77,6 +79,8 @@ const JOURNAL_FAULTS: ReadonlySet<Fault["kind"]> = new Set([
   "journal-unreadable",
 ]);
 const SWEEP_MS = 10_000;
+/** As long a wait costs more in a place and a lease than in taking the session anew. */
+const REST_MS = 30_000;
 /** Between two looks of a worker, which come with the writes of all others. */
 const WORKER_PAUSE_MS = 100;
 
@@ -97,6 +101,7 @@ export class SessionDriver {
   readonly #role: DriverRole;
   readonly #summon: ((session: SessionId) => void) | null;
   readonly #unanswered: () => void;
+  readonly #maxRestMs: number;
   /** When Restate was asked for sessions that nobody has taken since. */
   readonly #summoned = new Map<SessionId, Millis>();
   /** Handlers for Restate's messages. */
@@ -108,7 +113,7 @@ export class SessionDriver {
   /** The journal takes nothing any more: whoever runs this process is told so, and not of every session. */
   #isStopped = false;
 
-  constructor({ runtime, role, atOnce, waitMs, report, summon = null, unanswered = () => {} }: SessionDriverOptions) {
+  constructor({ runtime, role, atOnce, waitMs, report, summon = null, unanswered = () => {}, maxRestMs = REST_MS }: SessionDriverOptions) {
     const { store } = runtime.place;
     const { journal, inbox } = store;
     this.#runtime = runtime;
@@ -119,6 +124,7 @@ export class SessionDriver {
     this.#report = report;
     this.#summon = role === "server" ? null : summon;
     this.#unanswered = unanswered;
+    this.#maxRestMs = maxRestMs;
     this.#atOnce = atOnce;
     this.#queue = new DriveQueue({
       atOnce,
@@ -223,9 +229,11 @@ export class SessionDriver {
   }
 
   async #drive(session: SessionId): Promise<void> {
+    const since = NODE.clock.now();
+    const isBroughtBack = this.#claiming !== null || this.#summon !== null;
     let bad: Seq | null = null;
     try {
-      const result = await this.#runtime.resume(session).result;
+      const result = await this.#runtime.resume(session, isBroughtBack ? { maxRestMs: this.#maxRestMs } : {}).result;
       this.#report({ kind: "drove", session, result });
     } catch (error) {
       if (isFault(error, "session-held") || (this.#isLeaving && isFault(error, "runtime-closed"))) return; // its holder sees what has come
@@ -235,8 +243,8 @@ export class SessionDriver {
       if (isFault(error) && JOURNAL_FAULTS.has(error.fault.kind)) this.#waiters.fail(session, error);
       if (isFault(error, "journal-unreadable") || isFault(error, "journal-unwritable")) return; // a database that is back is no news of the session: the next sweep takes it up
     }
-    await this.#left.remember(session, bad);
-    if (this.#claiming !== null && bad === null) await this.#sayWhenDue(session); // of what cannot be read nobody knows, and it was said already
+    await this.#left.remember(session, since, bad);
+    if (this.#claiming !== null && bad === null) await this.#sayWhenDue(session, since); // of what cannot be read nobody knows, and it was said already
     if (this.#summon !== null) this.#sweepSoon(); // what this turn has told other sessions is in their inboxes
   }
 
@@ -260,12 +268,12 @@ export class SessionDriver {
     });
   }
 
-  /** A deferred decision is due at a time that only its driver knows. */
-  async #sayWhenDue(session: SessionId): Promise<void> {
+  /** A deferred decision, or a retry, is due at a time that only its driver knows. */
+  async #sayWhenDue(session: SessionId, since: Millis): Promise<void> {
     const { claims, journal } = this.#runtime.place.store;
     try {
       const state = (await journal.session(session))?.state;
-      const due = state === "running" || state === "waiting" ? await this.#left.due(session) : null;
+      const due = state === "running" || state === "waiting" ? await this.#left.due(session, since) : null;
       if (due !== null) await claims?.leave(session, due, false);
     } catch (error) {
       this.#report({ kind: "failed", session, error }); // it is handed out again by and by

@@ -146,6 +146,12 @@ export type AgentRef<Value = unknown> = string | Agent<Value>;
 /** The type of a run's answer: by its own schema, else by its agent's. */
 export type ValueOf<Out extends Schema | undefined, Value> = Out extends Schema ? AnswerOf<Out> : unknown extends Value ? Json : Value;
 
+export type ResumeOptions = Pick<RunOptions, "signal" | "on"> &
+  Readonly<{
+    /** Longer waits for a model or a retry are not waited out: the session is given back, and whoever resumes it when they are due goes on. Default: no limit. */
+    maxRestMs?: number;
+  }>;
+
 export type Runtime = Readonly<{
   run<Value, const Out extends Schema | undefined = undefined>(
     agent: AgentRef<Value>,
@@ -158,7 +164,7 @@ export type Runtime = Readonly<{
     options?: RunOptions<Out>,
   ): Promise<CompletedRun<ValueOf<Out, Value>>>;
   /** Continues a session: after a crash, or when what it waited for has come. */
-  resume(session: SessionId, options?: Pick<RunOptions, "signal" | "on">): Run;
+  resume(session: SessionId, options?: ResumeOptions): Run;
   /** Puts an intent into the session's inbox; the process that holds the session turns it into an event. */
   putIntent(intent: Intent): Promise<"new" | "known">;
   /** Said for when the turn in progress has ended: it then starts the next one. With no turn in progress it starts one now. */

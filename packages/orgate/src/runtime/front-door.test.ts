@@ -136,7 +136,7 @@ const WRONG: readonly (readonly [string, readonly (readonly unknown[])[]])[] = [
     ],
   ],
   ["complete", [[], [null, "hi"], ["clerk"], ["clerk", "hi", null], ["clerk", "hi", { on: 7 }]]],
-  ["resume", [[], [null], [S, null], [S, { on: 7 }], [S, { sginal: 1 }]]],
+  ["resume", [[], [null], [S, null], [S, { on: 7 }], [S, { sginal: 1 }], [S, { maxRestMs: "1 h" }]]],
   ["putIntent", [[], [null], [{}], [{ id: "i" }]]],
   ["followUp", [[], [null, "hi"], [S], [S, 7], [S, { text: 7 }]]],
   [
@@ -220,6 +220,10 @@ describe("wrong arguments", () => {
       expect(kinds).toEqual([]);
     },
   );
+
+  test.each([-1, 1.5, "1 h", null])("A-16 resume with maxRestMs: %j names the option", async (maxRestMs) => {
+    expectFault(await thrown(() => called(runtime, "resume", [S, { maxRestMs }])), "options.maxRestMs");
+  });
 
   test("A-16 every function of a runtime that takes arguments is in the tables", () => {
     const tabled = new Set([...BY_PEOPLE, ...WRONG].map(([path]) => path));

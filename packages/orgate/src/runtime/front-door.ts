@@ -16,7 +16,7 @@ import {
   text,
   withArgumentCheck,
 } from "../node/argument-checks.ts";
-import type { Approvals, Breakers, DeadLetters, RunOptions, Runtime, RuntimeOptions, TrustedSets } from "./api.ts";
+import type { Approvals, Breakers, DeadLetters, ResumeOptions, RunOptions, Runtime, RuntimeOptions, TrustedSets } from "./api.ts";
 import type { Sessions } from "./sessions.ts";
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
@@ -139,6 +139,11 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, ArgumentCheck>> = {
 };
 const SEE = "docs/guide/library.md names every option";
 const runOptions = optional(objectOf(RUN_OPTIONS, SEE));
+export const RESUME_OPTIONS: Readonly<Record<keyof ResumeOptions, ArgumentCheck>> = {
+  signal: optional(signal),
+  on: optional(callback),
+  maxRestMs: optional(number),
+};
 
 /** Throws unless these options can open a runtime. */
 export function checkRuntimeOptions(options: unknown): void {
@@ -148,7 +153,7 @@ export function checkRuntimeOptions(options: unknown): void {
 export const runFault = (args: readonly unknown[]) =>
   findWrongArgument("run", { agent: agentRef, input: words, options: runOptions }, args);
 export const resumeFault = (args: readonly unknown[]) =>
-  findWrongArgument("resume", { session, options: optional(objectOf({ signal: optional(signal), on: optional(callback) }, SEE)) }, args);
+  findWrongArgument("resume", { session, options: optional(objectOf(RESUME_OPTIONS, SEE)) }, args);
 
 const page = optional(objectOf({ after: nullable(number), most: optional(number) }, "such as { after: 0, most: 50 }"));
 const newSession = {

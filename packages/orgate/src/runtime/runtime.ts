@@ -24,7 +24,7 @@ import { assertNamedPorts } from "../project/named-ports.ts";
 import type { Store } from "../store/store.ts";
 import { AgentAssembly } from "./agent-assembly.ts";
 import { checkDelegates, checkOwnPolicies, indexAgents } from "./agent-checks.ts";
-import type { AgentRef, CompletedRun, Inspect, Run, RunOptions, Runtime, RuntimeOptions, ValueOf } from "./api.ts";
+import type { AgentRef, CompletedRun, Inspect, ResumeOptions, Run, RunOptions, Runtime, RuntimeOptions, ValueOf } from "./api.ts";
 import { checkedRuntime, checkRuntimeOptions, resumeFault, runFault } from "./front-door.ts";
 import { operatorApi } from "./operator-api.ts";
 import { keepPoliciesOnRecord, withPolicies } from "./policy-recording.ts";
@@ -34,7 +34,7 @@ import { type OpenProjectStore, openProjectStore } from "./ports/project-store.t
 import { openLiveText } from "./previews/live-text.ts";
 import { ownPreviews } from "./previews/previews.ts";
 import { readRunningTurn } from "./running-turns.ts";
-import { runTurn, SessionRunner } from "./session-runner.ts";
+import { runTurn, SessionRunner, type Until } from "./session-runner.ts";
 import { createSessions } from "./sessions.ts";
 import { createSubscribe } from "./subscribe.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -90,7 +90,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const wrong = resumeFault([session, given]);
     return startRun(wrong === null ? given.on : undefined, runner.track, async (watch, signal) => {
       if (wrong !== null) throw wrong;
-      return runner.resume(session, watch, given.signal === undefined ? signal : AbortSignal.any([given.signal, signal]));
+      return runner.resume(session, watch, untilOf(given, signal));
     });
   };
 
@@ -119,6 +119,11 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     close,
   });
 }
+
+const untilOf = ({ signal: own, maxRestMs }: ResumeOptions, closing: AbortSignal): Until => ({
+  cancel: own === undefined ? closing : AbortSignal.any([own, closing]),
+  ...(maxRestMs === undefined ? {} : { maxRestMs }),
+});
 
 /** `ear` hears words of replies that are received here; who follows hears those of other processes too. */
 async function openWords({ store: { signals, journal }, keys }: OpenProjectStore, clock: Outside["clock"], ended: AbortSignal) {

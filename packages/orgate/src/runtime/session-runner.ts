@@ -43,6 +43,9 @@ import type { Sessions } from "./sessions.ts";
 /** `fold` goes into the cache once nobody reads the state any more. */
 type Drove = Readonly<{ state: State; fold: Fold | null; agent: Agent | null }>;
 export type Driver = Readonly<{ composed: Composed; agent: Agent | null; limits: Limits; until: AbortSignal }>;
+/** How long a session is driven: see `drive`. */
+export type Until = Readonly<{ cancel: AbortSignal; maxRestMs?: number }>;
+type Driving = Until & Readonly<{ limits: Limits }>;
 export type TakenSession<D> = Readonly<{ held: Held; driver: D }>;
 
 type RunnerParts = Readonly<{
@@ -86,16 +89,16 @@ export class SessionRunner {
     const { place, outside } = this.#parts;
     const { journal, inbox } = place.store;
     const ground = { journal, inbox, clock: outside.clock, ids: outside.ids, signAsWriter: place.keyring.signAsWriter };
-    return followChild(ground, child, stop, (cancel) => this.#driveSession(child, () => {}, cancel));
+    return followChild(ground, child, stop, (cancel) => this.#driveSession(child, () => {}, { cancel }));
   }
 
   /** Resumes a session, then those above it that waited for it. */
-  async resume(session: SessionId, watch: (live: Live) => void, until: AbortSignal): Promise<RunResult> {
+  async resume(session: SessionId, watch: (live: Live) => void, until: Until): Promise<RunResult> {
     const { place } = this.#parts;
     const first = await this.#driveSession(session, watch, until);
     const drove = [first];
     await takeUpParents({ inbox: place.store.inbox }, first.state, async (above) => {
-      const isOver = until.aborted || this.#leaving.signal.aborted;
+      const isOver = until.cancel.aborted || this.#leaving.signal.aborted;
       const came = isOver ? null : await this.#driveSession(above, () => {}, until).catch(unlessNotHere);
       if (came !== null) drove.push(came);
       return came?.state ?? null;
@@ -132,12 +135,12 @@ export class SessionRunner {
   }
 
   /** Drives until the session waits or has ended, also through what arrived while the hold was being given back. Others reach it by socket meanwhile (W-1). */
-  async drive(composed: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> {
+  async drive(composed: Composed, first: Held, driving: Driving): Promise<Omit<Drove, "agent">> {
     const { session } = first.state;
     this.#driven.set(session, (this.#driven.get(session) ?? 0) + 1);
     this.#door ??= this.#parts.place.listen((s) => this.#driven.has(s));
     try {
-      return await this.#driveOn(composed, first, limits, signal);
+      return await this.#driveOn(composed, first, driving);
     } finally {
       const left = (this.#driven.get(session) ?? 1) - 1;
       if (left > 0) this.#driven.set(session, left);
@@ -169,12 +172,12 @@ export class SessionRunner {
     await (await this.#door)?.close();
   }
 
-  async #driveSession(session: SessionId, watch: (live: Live) => void, signal: AbortSignal): Promise<Drove> {
-    const { held, driver } = await this.take(session, (state) => this.#driverFor(state, watch, signal));
+  async #driveSession(session: SessionId, watch: (live: Live) => void, until: Until): Promise<Drove> {
+    const { held, driver } = await this.take(session, (state) => this.#driverFor(state, watch, until.cancel));
     const { parent, turn } = held.state;
     if (parent !== null) this.#parents.set(session, parent);
     try {
-      const drove = await this.drive(driver.composed, held, turn?.limits ?? driver.limits, driver.until);
+      const drove = await this.drive(driver.composed, held, { ...until, limits: turn?.limits ?? driver.limits, cancel: driver.until });
       return { ...drove, agent: driver.agent };
     } finally {
       this.#parents.delete(session);
@@ -204,7 +207,7 @@ export class SessionRunner {
     return intents.some((one) => canEndWithoutAgent(one.wish) && keyring.authenticate(one).kind === "genuine");
   }
 
-  async #driveOn({ ports, facts }: Composed, first: Held, limits: Limits, signal: AbortSignal): Promise<Omit<Drove, "agent">> {
+  async #driveOn({ ports, facts }: Composed, first: Held, driving: Driving): Promise<Omit<Drove, "agent">> {
     const { journal, inbox } = this.#parts.place.store;
     const leaving = this.#leaving.signal;
     let before: ReadonlySet<string> = new Set();
@@ -212,7 +215,7 @@ export class SessionRunner {
       let state: State;
       let fold: Fold | null = null;
       try {
-        state = await drive(ports, held, { limits, cancel: signal, leave: leaving });
+        state = await drive(ports, held, { ...driving, leave: leaving });
         if (held.left.running === 0) fold = await ports.folds.mark(state);
       } finally {
         // While a tool's own code still runs, the hold is kept: it ends with that code, or with this process.
@@ -296,7 +299,7 @@ export async function runTurn(parts: TurnParts, turn: Turn, watch: (live: Live) 
   const composed = output === null ? driver.composed : withOutputOfRun(driver.composed, agent, { turn: number, output });
   const begin = [...held.begin, ...choice, start];
   const until = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
-  const { state, fold } = await runner.drive(composed, { ...held, begin }, driver.limits, until);
+  const { state, fold } = await runner.drive(composed, { ...held, begin }, { limits: driver.limits, cancel: until });
   const result = await runner.resultOf(state, driver.agent);
   place.folds.put(fold); // last: the next to take it changes the state
   return result;

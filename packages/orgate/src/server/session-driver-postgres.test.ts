@@ -1,64 +1,25 @@
 // @module-tag postgres
-import { randomBytes } from "node:crypto";
-import { type Entry, intentId, type SessionId, seq, tableGate } from "@orgate/core";
+import { intentId, type SessionId, tableGate } from "@orgate/core";
 import { afterEach, expect, test } from "vitest";
 import { sha256 } from "../node/crypto.ts";
-import { type DriveReport, type DriverRole, openSessionDriver, type SessionDriver } from "../operations/session-driver.ts";
-import { type Link, openLink } from "../store/postgres/link.ts";
-import { openStand, type Stand, type StandOptions } from "./fixtures/stand.ts";
+import {
+  busyProvider,
+  type Cluster,
+  countOf,
+  entries,
+  type Member,
+  openCluster,
+  opened,
+  patiently,
+  say,
+} from "./fixtures/postgres-cluster.ts";
+import type { StandOptions } from "./fixtures/stand.ts";
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
-
-type Member = Stand & Readonly<{ driver: SessionDriver; told: DriveReport[] }>;
-type Cluster = Readonly<{
-  member(role: DriverRole): Promise<Member>;
-  /** Rows of claims. */
-  claims(): Promise<readonly Readonly<{ session: string; told: Date | null; tries: number }>[]>;
-}>;
-
-/** Members of one project on PostgreSQL, in this process; each has its own runtime and journal. */
-async function cluster(options: StandOptions = {}): Promise<Cluster> {
-  const url = process.env.ORGATE_TEST_POSTGRES ?? "";
-  const schema = `d_${randomBytes(6).toString("hex")}`;
-  const settings = { database: { kind: "text" as const, text: url }, listen: null, schema, leaseMs: 10_000, poolSize: 4, restate: null };
-  const link: Link = await openLink({ url, schema, poolSize: 1 });
-  ends.push(async () => {
-    await link.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
-    await link.close();
-  });
-  let folder: string | null = null;
-  return {
-    claims: () => link.query(`SELECT session, told, tries FROM "${schema}".claims ORDER BY session`),
-    async member(role) {
-      const stand: Stand = await openStand({
-        ...options,
-        ...(folder === null ? {} : { folder, keep: true }),
-        cluster: { ...settings, statementMs: 30_000, lockMs: 10_000 },
-      });
-      folder ??= stand.folder;
-      const told: DriveReport[] = [];
-      const driver = openSessionDriver({ runtime: stand.runtime, role, atOnce: 4, waitMs: 20_000, report: (one) => told.push(one) });
-      ends.push(async () => {
-        await driver.leave(0, 5_000);
-        await stand.close();
-      });
-      return { ...stand, driver, told };
-    },
-  };
-}
-
-const opened = async ({ runtime }: Member, id: string): Promise<SessionId> =>
-  (await runtime.sessions.create({ agent: "clerk", id })).session;
-const say = ({ driver, ann }: Member, session: SessionId, text: string, id = `say-${session}`) =>
-  driver.send({ session, wish: { kind: "follow-up", text }, as: ann, id: intentId(id) });
-const entries = ({ runtime }: Member, session: SessionId): Promise<readonly Entry[]> =>
-  runtime.place.store.journal.read(session, seq(0), 1_000);
-const countOf = async (at: Member, session: SessionId, kind: string): Promise<number> =>
-  (await entries(at, session)).filter(({ event }) => event.kind === kind).length;
-const patiently = { timeout: 50_000, interval: 50 };
+const cluster = (options?: StandOptions): Promise<Cluster> => openCluster((end) => ends.push(end), options);
 
 test("W-28 two workers on PostgreSQL drive what a coordinator takes, each session once, no more than they have room for, and nothing is left to claim", async () => {
   const { member, claims } = await cluster();
@@ -132,4 +93,61 @@ test("Q-14 what was approved while its tool was halted runs in one worker when t
   await coordinator.runtime.resumeWork("tool:pay", "looked", coordinator.ann);
   await expect.poll(() => countOf(coordinator, session, "turn.ended"), patiently).toBe(1);
   expect(workers.reduce((sum, { runs }) => sum + runs.pay, 0)).toBe(1);
+});
+
+const holdersOf = async (at: Member, session: SessionId): Promise<number> => (await at.runtime.place.store.holders([session])).size;
+
+test("M-7 W-28 while a provider asks for time nobody holds the session; another worker goes on when it is over, with one request", async () => {
+  const { asked, model } = await busyProvider((end) => ends.push(end), 3_000);
+  const { member, claims } = await cluster({ model });
+  const [coordinator, first] = [await member("coordinator"), await member("worker", { maxRestMs: 500 })];
+  const session = await opened(coordinator, "one");
+  await say(coordinator, session, "go");
+  await expect.poll(claims, patiently).toMatchObject([{ session, told: expect.any(Date) }]);
+  await expect.poll(() => first.driver.driving(), patiently).toBe(0);
+  expect([await holdersOf(coordinator, session), asked.length]).toEqual([0, 1]);
+  await first.driver.leave(0, 5_000);
+  const second = await member("worker", { maxRestMs: 500 });
+  await expect.poll(() => countOf(coordinator, session, "turn.ended"), patiently).toBe(1);
+  expect(asked).toHaveLength(2);
+  const all = await entries(coordinator, session);
+  const due = all.flatMap(({ event }) => (event.kind === "model.failed" && event.dueAt !== null ? [event.dueAt] : []));
+  const again = all.filter(({ event }) => event.kind === "model.asked").slice(1);
+  expect(again).toMatchObject([{ event: { attempt: 2 } }]);
+  expect(again[0]?.at).toBeGreaterThanOrEqual(due[0] ?? Number.POSITIVE_INFINITY);
+  const holder = all.findLast(({ event }) => event.kind === "hold.taken");
+  expect(holder?.event).toMatchObject({ writer: second.runtime.place.store.journal.writer });
+  await expect.poll(claims, patiently).toEqual([]);
+  for (const { told } of [first, second]) expect(told.filter(({ kind }) => kind === "failed")).toEqual([]);
+});
+
+test("M-7 W-28 what a person wishes reaches a session that rests, and what does not end it lets it rest on", async () => {
+  const { asked, model } = await busyProvider((end) => ends.push(end), 120_000);
+  const { member, claims } = await cluster({ model });
+  const [coordinator, worker] = [await member("coordinator"), await member("worker")];
+  const session = await opened(coordinator, "one");
+  await say(coordinator, session, "go");
+  await expect.poll(claims, patiently).toMatchObject([{ session, told: expect.any(Date) }]);
+  const wish = (id: string, wished: Parameters<Member["driver"]["send"]>[0]["wish"]) =>
+    coordinator.driver.send({ session, wish: wished, as: coordinator.ann, id: intentId(id) });
+  await wish("steer", { kind: "steer", text: "and the weather" });
+  await expect.poll(() => countOf(coordinator, session, "input.steered"), patiently).toBe(1);
+  await expect.poll(claims, patiently).toMatchObject([{ session, told: expect.any(Date) }]);
+  await expect.poll(() => worker.driver.driving(), patiently).toBe(0);
+  expect(await holdersOf(coordinator, session)).toBe(0);
+  await wish("cancel", { kind: "cancel", reason: "enough" });
+  await expect.poll(() => countOf(coordinator, session, "turn.ended"), patiently).toBe(1);
+  expect(asked).toHaveLength(1);
+  await expect.poll(claims, patiently).toEqual([]);
+});
+
+test("M-7 a server that drives itself waits a provider's time out, as its callers wait for the result", async () => {
+  const { asked, model } = await busyProvider((end) => ends.push(end), 1_500);
+  const { member } = await cluster({ model });
+  const server = await member("server", { maxRestMs: 100 });
+  const session = await opened(server, "one");
+  const before = await countOf(server, session, "hold.taken");
+  await say(server, session, "go");
+  await expect.poll(() => countOf(server, session, "turn.ended"), patiently).toBe(1);
+  expect([asked.length, await countOf(server, session, "hold.taken")]).toEqual([2, before + 1]);
 });

@@ -241,6 +241,21 @@ describe("choosing", () => {
 });
 
 describe("retry", () => {
+  test("M-7 F-4 a call whose retry is due much later rests without a holder, and runs once more when it is due", async () => {
+    const log: Log = [];
+    const patient = failing(log, "t", 1, "read", [{ kind: "retry", times: 2, backoffMs: 60_000, maxBackoffMs: 60_000 }]);
+    const { w } = stage(once("t"), REST, { tools: [patient, failing(log, "u", 0, "read", undefined)], maxRestMs: 10_000 });
+    await w.run("go"); // without time going on
+    const due = w.events("recovery.applied")[0]?.dueAt ?? 0;
+    await w.go(); // too early
+    expect([log.length, w.clock.sleepers(), w.state().turn === null]).toEqual([1, 0, false]);
+    w.clock.advance(due - w.clock.now());
+    expect((await w.go()).last).toMatchObject({ ending: "completed", output: "done" });
+    expect([log.map(({ start }) => start), applied(w), results(w)]).toEqual([[1, 2], ["retry"], ["t 1"]]);
+    const again = w.entries().find(({ event }) => event.kind === "act.started" && event.start === 2);
+    expect(again?.at).toBeGreaterThanOrEqual(due);
+  });
+
   test("F-4 a retry that is due and that a person is asked about parks the session", async () => {
     const log: Log = [];
     const tool = failing(log, "t", 1, "idempotent", RETRY, { labels: ["hot"] });

@@ -221,6 +221,97 @@ describe("M-6 M-7 the same model again", () => {
   });
 });
 
+describe("M-7 a rest that is longer than a driver waits out", () => {
+  const rests = { maxRestMs: 10_000 };
+  const later = (w: World, ms: number): void => w.clock.advance(ms);
+  const isHeld = (w: World): boolean => [...w.disk.holds.values()].some(({ owner }) => owner !== null);
+  const dueOf = (w: World) => w.events("model.failed").at(-1)?.dueAt ?? 0;
+
+  test("M-7 the driver leaves, one that comes too early writes and asks nothing, and the next goes on when it is due", async () => {
+    const { w, model } = stage([refused(429, { retryAfterMs: 60_000 }), reply.text("hi")], [], rests);
+    const s = await w.run("go"); // without time going on
+    expect([s.turn?.modelDue, isHeld(w), w.clock.sleepers()]).toEqual([dueOf(w), false, 0]);
+    expect(toResult(s)).toMatchObject({ state: "waiting", sentence: "The turn rests until what failed may be tried again." });
+    later(w, 30_000);
+    const before = w.entries().length;
+    await w.go();
+    const news = w.entries().slice(before);
+    expect(news.map(({ event }) => event.kind)).toEqual(["hold.taken"]);
+    later(w, dueOf(w) - w.clock.now());
+    expect((await w.go()).last).toMatchObject({ ending: "completed", output: "hi" });
+    model.done();
+    expect(asked(w)).toEqual(["own/model 1", "own/model 2"]);
+    expect(w.entries().find(({ event }) => event.kind === "model.asked" && event.attempt === 2)?.at).toBeGreaterThanOrEqual(dueOf(w));
+  });
+
+  test("M-7 a shorter one is waited out, and so is what is left of a long one", async () => {
+    const short = stage([refused(429, { retryAfterMs: 5_000 }), reply.text("hi")], [], rests);
+    expect((await through(short.w)).last?.output).toBe("hi");
+    expect(short.w.events("hold.taken")).toHaveLength(1);
+    const long = stage([refused(429, { retryAfterMs: 60_000 }), reply.text("hi")], [], rests);
+    expect((await long.w.run("go")).turn).not.toBeNull();
+    later(long.w, 55_000);
+    expect((await pacing(long.w, long.w.go())).last?.output).toBe("hi");
+    expect(long.w.events("hold.taken")).toHaveLength(2);
+  });
+
+  test("M-7 nobody works while it rests: it is not the turn's time, which only says whether a wait is begun", async () => {
+    const wait = () => refused(429, { retryAfterMs: 20_000 });
+    const { w, model } = stage([wait(), wait(), wait(), reply.text("hi")], [], { ...rests, limits: { turnMs: 30_000 } });
+    await w.run("go");
+    for (let i = 0; i < 3; i += 1) {
+      later(w, dueOf(w) - w.clock.now());
+      await w.go();
+    }
+    model.done();
+    expect(w.state().last).toMatchObject({ ending: "completed", output: "hi" });
+    expect(w.events("turn.ended")[0]?.activeMs).toBeLessThan(1_000);
+    const never = stage([refused(429, { retryAfterMs: 31_000 })], [], { ...rests, limits: { turnMs: 30_000 } });
+    expect((await never.w.run("go")).last).toMatchObject({ ending: "failed", detail: "the provider answered 429" });
+  });
+
+  test("M-7 M-8 attempts that were rested are counted: when none is left the next model is asked", async () => {
+    const steps = Array.from({ length: 5 }, () => refused(429, { retryAfterMs: 20_000 }));
+    const { w, model, others } = stage(steps, [[reply.text("hi")]], rests);
+    await w.run("go");
+    for (let i = 0; i < 4; i += 1) {
+      expect(w.state().turn?.tries).toEqual({ lost: 0, refused: i + 1 });
+      later(w, dueOf(w) - w.clock.now());
+      await w.go();
+    }
+    model.done();
+    others[0]?.done();
+    expect(w.state().last).toMatchObject({ ending: "completed", output: "hi" });
+  });
+
+  test("M-7 what a person says, a cancel and a halt reach a turn that rests", async () => {
+    const resting = async (then: readonly Step[] = []) => {
+      const { w, model } = stage([refused(429, { retryAfterMs: 60_000 }), ...then], [], rests);
+      await w.run("go");
+      return { w, model };
+    };
+    const steered = await resting([reply.text("hi")]);
+    await steered.w.wish({ kind: "steer", text: "and the weather" });
+    expect((await steered.w.go()).turn?.modelDue).toBe(dueOf(steered.w)); // taken in, and still nothing is asked
+    expect(steered.w.events("input.steered")).toHaveLength(1);
+    later(steered.w, 65_000);
+    expect((await steered.w.go()).last?.output).toBe("hi");
+    steered.model.done();
+    expect(JSON.stringify(steered.model.asked.at(-1)?.messages)).toContain("and the weather");
+
+    const cancelled = await resting();
+    await cancelled.w.wish({ kind: "cancel", reason: "enough" });
+    expect((await cancelled.w.go()).last).toMatchObject({ ending: "cancelled", detail: "enough" });
+    const stopped = await resting();
+    expect((await stopped.w.go(AbortSignal.abort("closing"))).last).toMatchObject({ ending: "cancelled" });
+
+    const halted = await resting();
+    await halted.w.order({ kind: "work.halted", scope: "all", by: { kind: "user", id: "ann" }, reason: "stop" });
+    expect((await halted.w.go()).last).toMatchObject({ ending: "halted", detail: "stop" });
+    for (const { model } of [cancelled, stopped, halted]) model.done();
+  });
+});
+
 describe("M-8 another model", () => {
   const down = (n = 5) => Array.from({ length: n }, () => refused(529));
 
@@ -348,6 +439,7 @@ describe("M-7 whatever crashes", () => {
   type Way = "well" | "refused" | "cut" | "gone" | "bad";
   const ways = fc.array(fc.constantFrom<Way>("well", "refused", "cut", "gone", "bad"), { minLength: 1, maxLength: 10 });
   const crashes: fc.Arbitrary<readonly CrashPoint[]> = fc.array(arb.crashPoints(12), { maxLength: 4 });
+  const rest = fc.constantFrom(0, 1_500, 1e9); // left at every wait, at some, at none
 
   function failOr(way: Way): void {
     const fault = (status: number, transient: boolean, broke: boolean) =>
@@ -360,7 +452,7 @@ describe("M-7 whatever crashes", () => {
 
   test("M-7 a wait is kept, an attempt is counted, an effect is not doubled", async () => {
     await fc.assert(
-      fc.asyncProperty(ways, crashes, fc.integer({ min: 0, max: 2 }), async (all, dying, spare) => {
+      fc.asyncProperty(ways, crashes, fc.integer({ min: 0, max: 2 }), rest, async (all, dying, spare, maxRestMs) => {
         const paid: string[] = [];
         const early: string[] = []; // what a model throws is a failure like any other: kept until the end
         const tools = [toolOf("pay", ({ x }) => paid.push(x), { repeat: "once" })];
@@ -386,9 +478,12 @@ describe("M-7 whatever crashes", () => {
           },
         });
         const fallbacks = Array.from({ length: spare }, (_, i) => ({ model: make(`other/${i + 1}`) }));
-        const w: World = world({ hash: sha256, model: make("own/model"), tools, rows: PERMIT_ALL, crashes: dying, fallbacks });
+        const w: World = world({ hash: sha256, model: make("own/model"), tools, rows: PERMIT_ALL, crashes: dying, fallbacks, maxRestMs });
         await pacing(w, w.run("go"), 2_000);
-        for (let i = 0; i < 10 && w.state().turn !== null; i += 1) await pacing(w, w.go(), 2_000);
+        for (let i = 0; i < 100 && w.state().turn !== null; i += 1) {
+          w.clock.advance(i % 2 === 0 ? 500 : 8_000); // often too early
+          await pacing(w, w.go(), 2_000);
+        }
         expect(early, "M-7 not before its time").toEqual([]);
         expect(w.events("turn.ended"), "L-4 it ends once").toHaveLength(1);
         expect(paid.length, "no doubled effect").toBeLessThanOrEqual(1);

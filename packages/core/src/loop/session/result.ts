@@ -4,6 +4,7 @@ import type { Orders } from "../../journal/orders.ts";
 import type { Message } from "../../reason/port.ts";
 import type { StandingHalt } from "../../vocab/index.ts";
 import { ENDINGS, type Ending, haltText, type Json, liftText, NO_USAGE, type SessionId, type Usage } from "../../vocab/index.ts";
+import { nextRetry } from "../calls/recovery.ts";
 import { costOfTurn } from "../limits/budgets.ts";
 import { findAwaitedHalt } from "../people/halts.ts";
 import type { Question, State, Unknown } from "../state.ts";
@@ -13,7 +14,7 @@ export type RunResult<Value = Json> = Readonly<{
   session: SessionId;
   /** Of a delegate: the session that it works for. */
   parent: SessionId | null;
-  /** `waiting`: somebody has to answer a question, or to lift a halt, before it goes on. */
+  /** `waiting`: somebody has to answer a question or to lift a halt, or the time of a retry has to come, before it goes on. */
   state: "ended" | "waiting";
   ending: Ending | null;
   sentence: string;
@@ -50,7 +51,8 @@ export function toResult(
   const ending = s.turn === null ? (s.last?.ending ?? null) : null;
   const questions = [s, ...below].flatMap(openQuestions);
   const halt = orders === null ? null : ([s, ...below].map((one) => findAwaitedHalt(one, orders)).find((one) => one !== null) ?? null);
-  const waiting = halt !== null && questions.length === 0 ? heldWords(halt) : WAITING;
+  const resting = nextRetry(s.turn, s.at) === null ? WAITING : RESTING;
+  const waiting = questions.length > 0 ? WAITING : halt !== null ? heldWords(halt) : resting;
   const words = ending === null ? waiting : ENDINGS[ending];
   const usage = at?.usage ?? NO_USAGE;
   const lost = at === null ? 0 : at.lost.input + at.lost.output;
@@ -93,6 +95,10 @@ const heldWords = (halt: StandingHalt) => ({
   next: `Lift it with ${liftText(halt)}: what was approved then runs, once.`,
 });
 
+const RESTING = {
+  sentence: "The turn rests until what failed may be tried again.",
+  next: "Whoever drives it after that time goes on; the session costs nothing meanwhile.",
+};
 const WAITING = {
   sentence: "The turn waits for a person.",
   next: "`orgate approvals list` shows it, `orgate approvals approve ID` says yes; the session costs nothing meanwhile.",

@@ -7,6 +7,7 @@ import {
   type Journal,
   type Millis,
   millis,
+  nextRetry,
   readTurn,
   type Seq,
   type SessionId,
@@ -36,8 +37,11 @@ export class LeftSessions {
     this.#ports = ports;
   }
 
-  /** `bad`: an entry that cannot be read here, as one that a newer version has written. Until it can be, nothing that comes changes that. */
-  async remember(session: SessionId, bad: Seq | null = null): Promise<void> {
+  /**
+   * `since`: when its driver began. `bad`: an entry that cannot be read here, as one that a newer version has written; until it can be, nothing that
+   * comes changes that.
+   */
+  async remember(session: SessionId, since: Millis, bad: Seq | null = null): Promise<void> {
     if (bad !== null) {
       this.#left.set(session, { kind: "unreadable", bad });
       return;
@@ -50,7 +54,7 @@ export class LeftSessions {
     const before = this.#left.get(session);
     const seen = before?.kind === "stands" ? before.standing.pending : [];
     const isSeen = standing.pending.every((id) => seen.includes(id));
-    this.#left.set(session, { kind: "stands", standing, isSeen, due: await this.due(session).catch(() => null) });
+    this.#left.set(session, { kind: "stands", standing, isSeen, due: await this.due(session, since).catch(() => null) });
   }
 
   async isAsLeft(session: SessionId): Promise<boolean> {
@@ -102,13 +106,17 @@ export class LeftSessions {
     }
   }
 
-  /** When a deferred decision is to be made again, or an approval request expires; null where nothing is due by itself. */
-  async due(session: SessionId): Promise<Millis | null> {
+  /**
+   * When a deferred decision is to be made again, an approval request expires, or a model or a call may be tried again; null where nothing is due by itself.
+   * A retry that was due before `since` waits for something else: a driver that began then has seen to it.
+   */
+  async due(session: SessionId, since: Millis): Promise<Millis | null> {
     const { turn } = await readTurn({ journal: this.#ports.journal }, session);
     if (turn === null) return null;
     const gated = [...callsIn(turn).map((call) => call.gated), turn.model, turn.respond, turn.summary.gated];
     const asked = [...turn.questions.values()].flatMap((q) => (q.answer === null && q.expiresAt !== null ? [q.expiresAt] : []));
-    const dues = [...gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : [])), ...asked];
+    const retry = nextRetry(turn, since);
+    const dues = [...gated.flatMap((one) => (one.kind === "deferred" ? [one.due] : [])), ...asked, ...(retry === null ? [] : [retry])];
     return dues.length === 0 ? null : millis(Math.min(...dues));
   }
 }

@@ -8,7 +8,7 @@
  *   - letting go of the session says anew when it is due. Whoever puts an intent, and whoever lets go, locks the row before it looks at what the other has
  *     done: one of the two sees it;
  *   - a claim makes it due again later, and an intent does not shorten that: whoever has the claim reads the inbox.
- * `told`: a time that only a driver knows (a deferred decision). `tries`: claims since anything happened; halted and deferred turns stay running without a holder,
+ * `told`: a time that only a driver knows (a deferred decision, a retry). `tries`: claims since anything happened; halted, deferred and resting turns stay running without a holder,
  * and are looked at ever more seldom. `seen`: how long the session was when it was handed out.
  */
 import { NOTIFY } from "./functions.ts";
