@@ -57,6 +57,25 @@ test("pods run without root, privileges, a writable system or the API server's t
     });
 });
 
+test("every process is watched: coordinators by their port, workers by their lease, without one", () => {
+  const alive = ["orgate", "worker", "--alive"];
+  const containers = manifests().flatMap(({ manifest }) =>
+    manifest.kind === "Deployment" ? [{ name: manifest.metadata.name, spec: manifest.spec }] : [],
+  );
+  for (const { name, spec } of containers) {
+    const probe = name === "worker" ? { exec: { command: alive } } : { httpGet: { port: "http" } };
+    const container = { startupProbe: probe, livenessProbe: probe, readinessProbe: probe };
+    expect(spec, name).toMatchObject({ template: { spec: { containers: [container] } } });
+    if (name === "worker") expect(JSON.stringify(spec)).not.toContain("containerPort");
+  }
+  for (const [name, service] of Object.entries(compose().services))
+    if (/^(coordinator|worker)/.test(name))
+      expect(service, name).toMatchObject({
+        healthcheck: { test: name.startsWith("worker") ? ["CMD", ...alive] : ["CMD", "node", "-e", expect.any(String)] },
+      });
+  expect(containers.map(({ name }) => name).sort()).toEqual(["coordinator", "worker"]);
+});
+
 type Service = Readonly<{ image: string; read_only?: boolean; cap_drop?: readonly string[]; ports?: readonly string[] }>;
 const compose = (): Readonly<{ services: Readonly<Record<string, Service>> }> => parse(read("compose.yaml"), { merge: true });
 

@@ -13,7 +13,7 @@ import type { Position } from "@orgate/core/journal";
 import { eventsIn, type JournalEvent } from "@orgate/core/vocab";
 import type { OperationOutput } from "@orgate/protocol";
 import type { Runtime } from "../runtime/api.ts";
-import type { WriterProcess } from "../store/store.ts";
+import type { Telling, WriterProcess } from "../store/store.ts";
 import { type Act, act } from "./access.ts";
 import { errorText, type Log } from "./logs.ts";
 
@@ -24,6 +24,8 @@ type Labels = Readonly<Record<string, string>>;
 export type Metrics = Readonly<{
   /** Of the server itself. */
   request(request: Readonly<{ route: string; method: string; status: number; ms: number }>): void;
+  /** Of this process, since it was asked before; null until it follows the journal. */
+  told(): Omit<Telling, "driven" | "queued"> | null;
   shown(to: Readonly<{ sees(agent: string): boolean; may(act: Act): boolean }>): Promise<readonly Metric[]>;
   close(): void;
 }>;
@@ -43,8 +45,8 @@ const AGAIN_MS = 1_000;
 export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
   const counters = new Map<string, Counter>();
   const stop = new AbortController();
-  const lag = monitorEventLoopDelay({ resolution: 20 });
-  lag.enable();
+  const lag = watchEventLoop();
+  const telling = openTelling();
   const agents = new Map<SessionId, string>();
   const known = new Set(runtime.inspect.agents.map(({ name }) => name));
 
@@ -75,7 +77,8 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
   let followed: Position | null = null;
   /** Reads the journal at its own pace. */
   async function follow(): Promise<void> {
-    for await (const one of runtime.subscribe({ all: true }, { after: followed ?? "now", signal: stop.signal, previews: false })) {
+    followed ??= await runtime.place.store.journal.position();
+    for await (const one of runtime.subscribe({ all: true }, { after: followed, signal: stop.signal, previews: false })) {
       if (one.kind === "entry") await count(one.entry);
       if ("position" in one) followed = one.position;
     }
@@ -101,6 +104,7 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
       requests.add({ route, method: METHODS.has(method) ? method : "other", status: String(status) }, 1);
       took.add({ route }, ms);
     },
+    told: () => (followed === null ? null : { seen: followed, ...telling.told() }),
     async shown({ sees, may }) {
       const whole = may(act("observe", "project"));
       const isShown = ({ labels }: Sample): boolean => (labels.agent === undefined ? whole : sees(labels.agent));
@@ -114,8 +118,25 @@ export function openMetrics({ runtime, log, gauges }: MetricsOptions): Metrics {
     close() {
       stop.abort();
       lag.disable();
+      telling.close();
     },
   };
+}
+function watchEventLoop() {
+  const lag = monitorEventLoopDelay({ resolution: 20 });
+  lag.enable();
+  return lag;
+}
+
+/** A monitor of its own: whoever reads metrics begins the other one anew. */
+function openTelling() {
+  const lag = watchEventLoop();
+  const told = () => {
+    const delayMs = Math.round(lag.max / 1e6);
+    lag.reset();
+    return { delayMs, rssBytes: process.memoryUsage.rss() };
+  };
+  return { told, close: () => lag.disable() };
 }
 const METHODS = new Set(["GET", "POST"]);
 
@@ -142,33 +163,8 @@ async function readGauges(
     orgate_memory_heap_bytes: [memory.heapUsed, "Of it, what its own objects use."],
   };
   lag.reset();
-  const processes = await store.processes();
-  const ofProcesses = (value: (one: WriterProcess) => number | null) =>
-    processes.flatMap((one) => {
-      const found = value(one);
-      return found === null ? [] : [sample({ writer: one.writer, place: one.place }, found)];
-    });
   return [
-    { name: "orgate_processes", help: "Living processes that write.", type: "gauge", samples: ofProcesses(() => 1) },
-    { name: "orgate_process_sessions", help: "Sessions that each process holds.", type: "gauge", samples: ofProcesses((one) => one.holds) },
-    {
-      name: "orgate_process_heard_ms",
-      help: "How long ago each process renewed its lease.",
-      type: "gauge",
-      samples: ofProcesses((one) => one.heardMs),
-    },
-    {
-      name: "orgate_process_commits_total",
-      help: "Commits of each process since it began.",
-      type: "counter",
-      samples: ofProcesses((one) => one.commits),
-    },
-    {
-      name: "orgate_process_appends_total",
-      help: "Appends in these commits: several sessions share one.",
-      type: "counter",
-      samples: ofProcesses((one) => one.appends),
-    },
+    ...processMetrics(await store.processes()),
     { name: "orgate_sessions", help: "Sessions, by agent and state.", type: "gauge", samples: sessions },
     {
       name: "orgate_open_questions",
@@ -179,6 +175,36 @@ async function readGauges(
     ...Object.entries(server).map(([name, [value, help]]): Metric => ({ name, help, type: "gauge", samples: [sample({}, value)] })),
   ];
 }
+
+/** One series for each living process; none of what it does not tell. */
+const OF_PROCESSES: readonly (readonly [name: string, help: string, value: (one: WriterProcess) => number | null])[] = [
+  ["orgate_processes", "Living processes that write.", () => 1],
+  ["orgate_process_sessions", "Sessions that each process holds.", (one) => one.holds],
+  ["orgate_process_heard_ms", "How long ago each process renewed its lease.", (one) => one.heardMs],
+  ["orgate_process_commits_total", "Commits of each process since it began.", (one) => one.commits],
+  ["orgate_process_appends_total", "Appends in these commits: several sessions share one.", (one) => one.appends],
+  ...(
+    [
+      ["sessions_driven", "Sessions that each process drives", "driven"],
+      ["sessions_queued", "Sessions that wait to be driven in each process", "queued"],
+      ["tail_lag_entries", "Entries that the followers of each process had not seen", "lag"],
+      ["event_loop_delay_max_ms", "How late its event loop was at most since the renewal before", "delayMs"],
+      ["memory_rss_bytes", "Its memory", "rssBytes"],
+    ] as const
+  ).map(
+    ([name, help, figure]) =>
+      [`orgate_process_${name}`, `${help}, as it told with its lease.`, ({ figures }: WriterProcess) => figures?.[figure] ?? null] as const,
+  ),
+];
+
+const processMetrics = (processes: readonly WriterProcess[]): readonly Metric[] =>
+  OF_PROCESSES.map(([name, help, value]) => ({
+    ...{ name, help, type: name.endsWith("_total") ? "counter" : "gauge" },
+    samples: processes.flatMap((one) => {
+      const found = value(one);
+      return found === null ? [] : [sample({ writer: one.writer, place: one.place }, found)];
+    }),
+  }));
 
 type Count = Readonly<{ name: string; help: string; labels: Labels; by?: number }>;
 

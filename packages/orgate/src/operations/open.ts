@@ -7,6 +7,7 @@ import { makeDelegateFinder } from "../runtime/ports/delegates.ts";
 import type { Webhook } from "../schedules/declaring.ts";
 import { openSchedules } from "../schedules/index.ts";
 import type { SchedulerPorts } from "../schedules/scheduler.ts";
+import type { Telling } from "../store/store.ts";
 import { openViewsWorker } from "../store/threads/views-worker.ts";
 import type { OperationContext } from "./context.ts";
 import { openDeliveries } from "./deliveries.ts";
@@ -54,6 +55,8 @@ export type OpenOperations = Readonly<{
   handlers: OperationHandlers;
   checks: OperationChecks;
   schedules: ReturnType<typeof openSchedules>;
+  /** How this process does, for the others: see `Store.play`. */
+  told(): Telling | null;
   close(): void;
 }>;
 
@@ -116,7 +119,11 @@ export function openOperations(options: OperationsOptions): OpenOperations {
     metrics.close();
     void views.close();
   };
-  return { context, handlers: handlersIn(context), checks: agentChecks(context), schedules, close };
+  const told = (): Telling | null => {
+    const own = metrics.told();
+    return own === null ? null : { driven: sessionDriver.driving(), queued: sessionDriver.queued(), ...own };
+  };
+  return { context, handlers: handlersIn(context), checks: agentChecks(context), schedules, told, close };
 }
 
 /** Restate wakes one worker for all at the due time. If it is not heard of, every worker looks a little later. */

@@ -84,7 +84,7 @@ export async function openCoordinator(options: CoordinatorOptions): Promise<Coor
       orgate_sockets: [server?.sockets() ?? 0, "WebSockets among them."],
     }),
   });
-  await runtime.place.store.play(options.role ?? "server");
+  await runtime.place.store.play(options.role ?? "server", operations.told);
   const { context: front, schedules } = operations;
   const { sessionDriver, metrics, probes } = front;
   const executor = new OperationExecutor({

@@ -63,6 +63,7 @@ export function listProcesses(directory: string, own: WriterId | null): readonly
     heardMs: null,
     commits: null,
     appends: null,
+    figures: null,
     quietest: [],
   }));
 }

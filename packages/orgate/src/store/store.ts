@@ -8,6 +8,7 @@ import type {
   Journal,
   OpenUnknown,
   OpenUnknowns,
+  Position,
   Records,
   SessionSummary,
   StoredEntry,
@@ -107,8 +108,8 @@ export type Store = Omit<ReadStore, "journal"> &
     checkWritable(): Promise<void>;
     /** Removes payloads for good. The caller records it first (`content.erased`), and holds the session or knows that nobody does. */
     erase(stream: StreamId, first: Seq, last: Seq, waitMs?: number): Promise<Erased>;
-    /** Tells others what this process does: they list it with `processes`. */
-    play(role: ProcessRole): Promise<void>;
+    /** Tells others what this process does, and with `tell`, which is asked now and then, how it does: they list it with `processes`. */
+    play(role: ProcessRole, tell?: () => Telling | null): Promise<void>;
     /** Between the processes of the project; null where they have no way to hear one another. */
     signals: Signals | null;
     /** Answers to requests, by idempotency key: every server of the project knows them. */
@@ -215,7 +216,8 @@ export type Holder = Readonly<{ writer: WriterId; pid: number | null; host: stri
 export type ProcessRole = "server" | "coordinator" | "worker";
 /**
  * A living process that writes. `place`: process and machine. What follows is null where there is only one machine, and nobody counts: `role`, also null for
- * a run and a program of one's own; `version`, of Orgate, also null of a process that does not tell; `holds`, how many sessions it holds; `heardMs`, how long ago it renewed its lease; `commits` since it began, and the `appends` in them as of its last renewal.
+ * a run and a program of one's own; `version`, of Orgate, also null of a process that does not tell; `holds`, how many sessions it holds; `heardMs`, how long ago it renewed its lease; `commits` since it began, and the `appends` in them as of its last renewal;
+ * `figures`, as it told them then, also null of a run and of an older version.
  */
 export type WriterProcess = Readonly<{
   writer: WriterId;
@@ -226,9 +228,14 @@ export type WriterProcess = Readonly<{
   heardMs: number | null;
   commits: number | null;
   appends: number | null;
+  figures: ProcessFigures | null;
   /** Of the sessions that it holds, those that have been silent for longest; the time is that of their last entry. */
   quietest: readonly HeldSession[];
 }>;
+/** `lag`: entries of the journal that it has not followed yet. `delayMs`: how late its event loop was at most since it told before. `rssBytes`: its memory. */
+export type ProcessFigures = Readonly<{ driven: number; queued: number; lag: number; delayMs: number; rssBytes: number }>;
+/** What a process tells of itself; `seen`: up to where it has followed the journal. */
+export type Telling = Omit<ProcessFigures, "lag"> & Readonly<{ seen: Position }>;
 export type HeldSession = Readonly<{ session: SessionId; at: Millis }>;
 export type ListedUnknown = OpenUnknown & Readonly<{ agent: string }>;
 /** By session and call. */

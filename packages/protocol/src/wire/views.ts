@@ -148,6 +148,17 @@ export const processes = z
             heardMs: s.countSchema.nullable(),
             commits: s.countSchema.nullable(),
             appends: s.countSchema.nullable(),
+            /** As it told them with its lease. `lag`: entries that it had not followed yet; `delayMs`: how late its event loop was at most. */
+            figures: z
+              .strictObject({
+                driven: s.countSchema,
+                queued: s.countSchema,
+                lag: s.countSchema,
+                delayMs: s.countSchema,
+                rssBytes: s.countSchema,
+              })
+              .readonly()
+              .nullable(),
             /** Of the sessions that it holds, those whose last entry is the oldest. */
             quietest: z.array(z.strictObject({ session: s.sessionIdSchema, agent: z.string(), at: s.millisSchema }).readonly()).readonly(),
           })

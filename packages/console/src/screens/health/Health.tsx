@@ -162,6 +162,18 @@ const kindOf = ({ role, version }: Listed["processes"][number]): string => {
   return known.length === 0 ? "" : `${escapeHidden(known.join(" "))}, `;
 };
 
+/** `, drives 2, 1 waits, 0 entries behind, event loop 21 ms late at most, 180 MB`; nothing where it does not tell. */
+const doingOf = ({ figures }: Listed["processes"][number]): string =>
+  figures === null
+    ? ""
+    : `, drives ${figures.driven}, ${figures.queued} queued, ${figures.lag} entries behind, event loop ${figures.delayMs} ms late at most, ${bytes(figures.rssBytes)}`;
+
+/** Of all processes together, as they told; null where none does: then this server's own figure is all there is. */
+function sumOf(found: Listed | null, figure: "driven" | "queued"): number | null {
+  const told = (found?.processes ?? []).flatMap(({ figures }) => (figures === null ? [] : [figures[figure]]));
+  return told.length === 0 ? null : told.reduce((sum, one) => sum + one, 0);
+}
+
 /** Processes that share the project's store: when each was heard of, how it commits, which sessions it holds. One alone is described below. */
 function Processes({ found, metrics }: Readonly<{ found: Listed; metrics: Metrics }>) {
   const perCommit = ({ commits, appends }: Listed["processes"][number]): string =>
@@ -175,7 +187,7 @@ function Processes({ found, metrics }: Readonly<{ found: Listed; metrics: Metric
           ...found.processes.map((one) => ({
             name: one.writer === found.own ? `${one.writer}, this server` : one.writer,
             value: number(one.holds),
-            says: `${one.holds === null ? "" : "sessions held; "}${kindOf(one)}${escapeHidden(one.place)}${one.heardMs === null ? "" : `, heard of ${(one.heardMs / 1_000).toFixed(1)} s ago`}${perCommit(one)}`,
+            says: `${one.holds === null ? "" : "sessions held; "}${kindOf(one)}${escapeHidden(one.place)}${one.heardMs === null ? "" : `, heard of ${(one.heardMs / 1_000).toFixed(1)} s ago`}${perCommit(one)}${doingOf(one)}`,
           })),
           {
             name: "Not taken yet",
@@ -208,7 +220,8 @@ function Processes({ found, metrics }: Readonly<{ found: Listed; metrics: Metric
 
 function Told({ metrics, found }: Readonly<{ metrics: Metrics; found: Listed | null }>) {
   const delay = findFigure(metrics, "orgate_event_loop_delay_p99_ms");
-  const queued = findFigure(metrics, "orgate_sessions_queued");
+  const driven = sumOf(found, "driven");
+  const queued = sumOf(found, "queued") ?? findFigure(metrics, "orgate_sessions_queued");
   const failures = findFigure(metrics, "orgate_model_failures_total") ?? 0;
   const sessions = metrics.find(({ name }) => name === "orgate_sessions")?.samples ?? [];
   const inState = (state: string): number =>
@@ -221,7 +234,11 @@ function Told({ metrics, found }: Readonly<{ metrics: Metrics; found: Listed | n
       <Figures
         label="Work"
         of={[
-          { name: "Sessions driven", value: number(findFigure(metrics, "orgate_sessions_driven")), says: "here, now" },
+          {
+            name: "Sessions driven",
+            value: number(driven ?? findFigure(metrics, "orgate_sessions_driven")),
+            says: driven === null ? "here, now" : "by all processes, now",
+          },
           { name: "Queued", value: number(queued), says: "wait to be driven", tone: (queued ?? 0) > 0 ? "wait" : "plain" },
           { name: "Running", value: String(inState("running")), says: "sessions", to: "/sessions?state=running" },
           {

@@ -188,12 +188,19 @@ export const upCommands: readonly CommandSpec[] = [
     name: "worker",
     summary: "Drive sessions and fire schedules of the project, without a server; any number of workers",
     args: [],
-    options: { log: LOG, as: AS },
+    options: {
+      alive: {
+        type: "boolean",
+        help: "drive nothing: exit 0 if the worker of this machine (pod, container) renewed its lease lately, 1 if not",
+      },
+      log: LOG,
+      as: AS,
+    },
     notes: [
       "Workers share the project's store: with [cluster] in orgate.toml they run on any number of machines, otherwise on this one. A session is driven by one at a time; when a worker dies, another goes on.",
       "SIGTERM and Ctrl-C let turns finish for ten seconds, then park them for another worker. A second one leaves at once, and loses nothing.",
     ],
-    examples: ["orgate worker", "orgate worker --json --log info"],
+    examples: ["orgate worker", "orgate worker --json --log info", "orgate worker --alive"],
     load: async () => (await import("../commands/project/worker.ts")).worker,
   },
 ];

@@ -80,7 +80,7 @@ function toStore(given: OwnStore, directory: string): Store {
   };
 }
 
-const UNCOUNTED = { role: null, version: null, holds: null, heardMs: null, commits: null, appends: null } as const;
+const UNCOUNTED = { role: null, version: null, holds: null, heardMs: null, commits: null, appends: null, figures: null } as const;
 
 const cannot = (what: string) => async (): Promise<never> => {
   throw new FaultError({ kind: "usage", detail: `this journal store cannot ${what}`, hint: "add it to what `store` returns" });

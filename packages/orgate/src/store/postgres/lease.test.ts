@@ -2,6 +2,7 @@
 import { opened } from "@orgate/core/testing";
 import { millis, seq, sessionId } from "@orgate/core/vocab";
 import { expect, test } from "vitest";
+import { noteOf } from "../fixtures/store.ts";
 import { createSchema } from "./fixtures/schemas.ts";
 
 test("W-30 a process tells others what it holds and how it commits: sessions that append at once share a commit", async () => {
@@ -27,6 +28,36 @@ test("W-30 a process tells others what it holds and how it commits: sessions tha
     expect(found?.heardMs).toBeLessThan(300);
     await place.kill(driving);
     expect(await find()).toBe(undefined);
+  } finally {
+    await place.drop();
+  }
+});
+
+test("W-30 a process tells with its lease how it does, and how far behind the journal it is is counted where all of it is; what an earlier one under its name told is not its own", async () => {
+  const place = await createSchema();
+  try {
+    const [driving, looking] = [await place.open({ leaseMs: 300 }), await place.open()];
+    const figures = async (name: string) => (await looking.processes()).find(({ writer }) => writer === name)?.figures;
+    expect(await figures(driving.slot.writer)).toBe(null); // a run tells nothing
+    const session = sessionId("s_telling-all");
+    const hold = await driving.journal.take(session);
+    const events = [opened("clerk"), noteOf("one"), noteOf("two")].map((event) => ({ at: millis(1_000), event }));
+    await driving.journal.append({ stream: session, after: seq(0), hold, consumes: [], unlessHalted: [], events });
+    let seen = 1;
+    await driving.play("worker", () => ({ driven: 4, queued: 3, seen, delayMs: 21, rssBytes: 180_000_000 }));
+    const told = { driven: 4, queued: 3, delayMs: 21, rssBytes: 180_000_000 };
+    await expect.poll(() => figures(driving.slot.writer)).toEqual({ ...told, lag: 2 });
+    seen = 3;
+    await expect.poll(() => figures(driving.slot.writer)).toEqual({ ...told, lag: 0 });
+    await place.kill(driving);
+    const next = await place.open();
+    expect(next.slot.writer).toBe(driving.slot.writer);
+    await place.link.query(
+      `UPDATE "${place.schema}".writers SET told = '{"incarnation": 1, "driven": 9, "queued": 9, "lag": 9, "delayMs": 9, "rssBytes": 9}'
+      WHERE writer = $1`,
+      [next.slot.writer],
+    ); // as a process of an older version leaves it
+    expect(await figures(next.slot.writer)).toBe(null);
   } finally {
     await place.drop();
   }

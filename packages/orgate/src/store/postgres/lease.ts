@@ -7,10 +7,10 @@
  * J-4 a session is held by one process; a new hold has a new epoch.
  */
 import { hostname } from "node:os";
-import { type Epoch, epoch, type Fault, FaultError, millis, type SessionId, type WriterId, writerId } from "@orgate/core/vocab";
+import { type Epoch, epoch, type Fault, FaultError, type SessionId, type WriterId, writerId } from "@orgate/core/vocab";
 import { version } from "../../node/version.ts";
 import type { Holding, HoldingChange } from "../sealer.ts";
-import type { ProcessRole, WriterProcess } from "../store.ts";
+import type { ProcessRole, Telling } from "../store.ts";
 import { asUnwritable, isConnectionLost, mayRetry } from "./faults.ts";
 import { type Link, SILENCE_MS } from "./link.ts";
 import { SILENT_MS } from "./schema/functions.ts";
@@ -26,8 +26,8 @@ export type WriterLease = Readonly<{
   begin(): Readonly<{ renewed(): void }>;
   /** Renews it, also when it had run out: what others have taken meanwhile is not held any more. Throws when the name is another's. */
   renew(): Promise<void>;
-  /** Others list this process with its role. */
-  play(role: ProcessRole): Promise<void>;
+  /** Others list this process with its role, and with what it tells at each renewal. */
+  play(role: ProcessRole, tell?: () => Telling | null): Promise<void>;
   /** Told of appends that were committed: the next renewal tells others. */
   count(appends: number): void;
   holding: Holding;
@@ -54,6 +54,7 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   let until = inFuture(leaseMs);
   let appends = 0;
   let connectedMs = (): number => 0;
+  let told = (): Telling | null => null;
   const [row] = await withWriteFault(link, () =>
     link.query<WriterRow>(`SELECT * FROM "${schema}".claim_writer($1, $2, $3)`, [leaseMs, hostname(), process.pid]),
   );
@@ -79,8 +80,9 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
   const renew = async (): Promise<void> => {
     const begun = begin();
     const sent = Date.now();
-    const values = [writer, incarnation, appends, connectedMs() > SETTLED_MS];
-    const [row] = await link.query<{ answer: Renewed }>(`SELECT "${schema}".renew_lease($1, $2, $3, $4) AS answer`, values, SILENCE_MS);
+    const tells = told();
+    const values = [writer, incarnation, appends, connectedMs() > SETTLED_MS, tells === null ? null : JSON.stringify(tells)];
+    const [row] = await link.query<{ answer: Renewed }>(`SELECT "${schema}".renew_lease($1, $2, $3, $4, $5) AS answer`, values, SILENCE_MS);
     const fault = row?.answer.kind === "renewed" ? findSkew(row.answer.at, sent, link.place) : LOST_NAME;
     if (fault !== null) {
       tell({ kind: "lost", fault });
@@ -107,7 +109,10 @@ export async function leaseWriter(link: Link, leaseMs: number): Promise<WriterLe
     },
     begin,
     renew,
-    play: (role) => withWriteFault(link, () => describe(role)),
+    async play(role, tell) {
+      if (tell !== undefined) told = tell;
+      await withWriteFault(link, () => describe(role));
+    },
     count: (committed) => {
       appends += committed;
     },
@@ -179,35 +184,4 @@ async function withWriteFault<T>(link: Link, work: () => Promise<T>): Promise<T>
   } catch (error) {
     throw asUnwritable(error, link.place);
   }
-}
-
-type ProcessRow = Readonly<{
-  writer: string;
-  host: string;
-  pid: number;
-  version: string;
-  role: ProcessRole | "";
-  holds: string;
-  heard: string;
-  batch: string;
-  appends: string;
-  quietest: readonly Readonly<{ session: SessionId; at: number }>[] | null;
-}>;
-/** How many sessions of a process are named. */
-const NAMED = 20;
-
-/** Processes whose lease runs, and what each holds and has committed. */
-export async function leasedProcesses(link: Link): Promise<readonly WriterProcess[]> {
-  const held = `"${link.schema}".streams AS s WHERE s.holder = w.writer AND s.incarnation = w.incarnation`;
-  const rows = await link.read<ProcessRow>(
-    `SELECT w.writer, w.host, w.pid, w.version, w.role, w.batch, w.appends, (SELECT count(*) FROM ${held}) AS holds,
-       (SELECT json_agg(q) FROM (SELECT s.stream AS session, s.at FROM ${held} ORDER BY s.at LIMIT ${NAMED}) AS q) AS quietest,
-       greatest(0, w.lease_ms - extract(epoch FROM w.lease_until - clock_timestamp()) * 1000) AS heard
-     FROM "${link.schema}".writers AS w WHERE w.lease_until > clock_timestamp() ORDER BY length(w.writer), w.writer`,
-  );
-  return rows.map(({ writer, host, pid, version: its, role, holds, heard, batch, appends, quietest }) => ({
-    ...{ writer: writerId(writer), place: `process ${pid} on ${host}`, role: role === "" ? null : role, version: its === "" ? null : its },
-    ...{ holds: Number(holds), heardMs: Math.round(Number(heard)), commits: Number(batch), appends: Number(appends) },
-    quietest: (quietest ?? []).map(({ session, at }) => ({ session, at: millis(at) })),
-  }));
 }

@@ -13,10 +13,10 @@ import { databasePaths } from "../sqlite/schema.ts";
 import type { Snapshot, StoreOpening } from "../store.ts";
 import { LocalCopy } from "./copy.ts";
 import { openPostgresInbox } from "./inbox.ts";
-import { leasedProcesses } from "./lease.ts";
 import type { Link } from "./link.ts";
 import { type Listener, openListener } from "./listen.ts";
 import { copyToFile } from "./moving/snapshot.ts";
+import { leasedProcesses } from "./processes.ts";
 import { openReads } from "./reads.ts";
 import { shareAlarms } from "./shared-alarms.ts";
 

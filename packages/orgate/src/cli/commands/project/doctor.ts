@@ -22,7 +22,7 @@ import { openCalendar } from "../../../schedules/calendar.ts";
 import { readSchedules, readWebhooks } from "../../../schedules/declaring.ts";
 import { findClusterWeaknesses } from "../../../store/open-cluster.ts";
 import { openReadOnlyStore } from "../../../store/open-read-only.ts";
-import type { WriterProcess } from "../../../store/store.ts";
+import type { ProcessFigures, WriterProcess } from "../../../store/store.ts";
 import { hasRun, openGivenProject } from "./project.ts";
 
 type Found = Readonly<{ ok: boolean; detail: string }>;
@@ -281,8 +281,8 @@ async function journalIn({ journal }: Config): Promise<Pick<Report, "journal" | 
   }
 }
 
-/** `worker 0.1.0, process 12 on host, holds 3, heard of 0.4 s ago, 1.5 appends a commit`. */
-function describeProcess({ role, version, place, holds, heardMs, commits, appends }: WriterProcess): string {
+/** `worker 0.1.0, process 12 on host, holds 3, heard of 0.4 s ago, 1.5 appends a commit, drives 2 and 0 wait, 0 entries behind, event loop 21 ms late at most, 180 MB`. */
+function describeProcess({ role, version, place, holds, heardMs, commits, appends, figures }: WriterProcess): string {
   const grouped = commits === null || appends === null || commits === 0 ? [] : [`${(appends / commits).toFixed(1)} appends a commit`];
   return [
     `${role ?? "a run, or an older version"} ${version ?? ""}`.trim(),
@@ -290,8 +290,12 @@ function describeProcess({ role, version, place, holds, heardMs, commits, append
     `holds ${count(holds ?? 0, "session")}`,
     ...(heardMs === null ? [] : [`heard of ${(heardMs / 1_000).toFixed(1)} s ago`]),
     ...grouped,
+    ...(figures === null ? [] : [describeFigures(figures)]),
   ].join(", ");
 }
+
+const describeFigures = ({ driven, queued, lag, delayMs, rssBytes }: ProcessFigures): string =>
+  `drives ${driven} and ${queued} wait, ${lag} entries behind, event loop ${delayMs} ms late at most, ${Math.round(rssBytes / 1_048_576)} MB`;
 
 /** T-31 by trying it: each limit is shown in force, as before the first program of a tool. */
 async function sandboxFound(): Promise<Report["sandbox"]> {

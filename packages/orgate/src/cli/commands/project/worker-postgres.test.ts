@@ -107,6 +107,56 @@ test("W-28 a server that drives nothing says so while no worker is alive", async
   expect(await warnings()).not.toContain("no worker");
 }, 120_000);
 
+type Doing = Readonly<{ writer: string; role: string; figures: Readonly<Record<string, number>> | null }>;
+
+test("W-30 every server shows what each worker does, and a probe beside a worker knows by its lease whether it lives", async () => {
+  const store = onPostgres();
+  const { desk, run, ask, worker } = await openCluster(store);
+  const probe = async (...more: readonly string[]) => {
+    const { code, stdout, stderr } = await desk.start(["worker", "--alive", ...more], undefined, store.env).ended;
+    return [code, stdout, stderr];
+  };
+  const none = [1, "", expect.stringMatching(/^no worker on \S+ has a lease\n$/)];
+  expect(await probe()).toEqual(none); // servers have leases too
+  const only = await worker();
+  expect(await probe()).toEqual([0, expect.stringMatching(/^worker w\d+ \(process \d+ on \S+\) renewed its lease \d\.\d s ago\n$/), ""]);
+  await run(0, "hold", 500);
+  await reached(desk, "hold");
+  const listed = async (): Promise<readonly Doing[]> =>
+    ((await (await ask(1, "GET", "/api/v1/processes")).json()) as { processes: readonly Doing[] }).processes;
+  const busy = await until(async () => (await listed()).find(({ figures }) => figures?.driven === 1) ?? null);
+  expect(busy).toMatchObject({ writer: only.told.worker, role: "worker", figures: { queued: 0 } });
+  expect(busy.figures?.rssBytes).toBeGreaterThan(20_000_000);
+  await expect
+    .poll(async () => (await listed()).map(({ role, figures }) => [role, figures?.driven, figures?.lag]).sort())
+    .toEqual([
+      ["coordinator", 0, 0],
+      ["coordinator", 0, 0],
+      ["worker", 1, 0],
+    ]);
+  const text = await (await ask(0, "GET", "/api/v1/metrics/prometheus")).text();
+  for (const [name, value] of [
+    ["sessions_driven", "1"],
+    ["sessions_queued", "0"],
+    ["tail_lag_entries", "0"],
+    ["event_loop_delay_max_ms", "\\d+"],
+    ["memory_rss_bytes", "\\d+"],
+  ])
+    expect(text).toMatch(
+      new RegExp(`^orgate_process_${name}\\{writer="${only.told.worker}",place="process ${only.told.pid} on [^"]+"\\} ${value}$`, "m"),
+    );
+  const { stdout } = await desk.start(["doctor"], undefined, store.env).ended;
+  expect(stdout).toMatch(/worker \S+, process \d+ on .*, drives 1 and 0 wait, 0 entries behind, event loop \d+ ms late at most, \d+ MB/);
+  only.kill("SIGSTOP");
+  await until(async () => ((await probe())[0] === 1 ? true : null));
+  expect(await probe()).toEqual(none);
+  only.kill("SIGCONT");
+  await until(async () => ((await probe())[0] === 0 ? true : null));
+  only.kill("SIGKILL");
+  await only.ended;
+  expect(await probe("--json")).toEqual([1, `${JSON.stringify({ alive: false, worker: null, heardMs: null })}\n`, ""]); // at once, its lease runs on
+}, 120_000);
+
 /** A way to the database that can be blocked: connections are cut, and new ones refused. */
 async function openWay(): Promise<Readonly<{ url: string; block(): void; open(): void }>> {
   const target = new URL(url());

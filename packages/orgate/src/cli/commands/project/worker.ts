@@ -3,20 +3,25 @@
  * W-29 the first SIGTERM or SIGINT lets turns finish or parks them; the second leaves at once, which loses nothing (rule 3).
  * J-3 a worker that can write nothing any more says why and ends: whoever runs it starts another.
  */
-import { EXIT, type RunCommand } from "@orgate/shell/terminal";
+import { hostname } from "node:os";
+import { usageFault } from "@orgate/core/vocab";
+import { EXIT, type Given, type RunCommand, type Screen } from "@orgate/shell/terminal";
 import { loadRunners } from "@orgate/toolclad/running";
+import type { ClusterConfig } from "../../../config/cluster-schema.ts";
 import { version } from "../../../node/version.ts";
 import { type RestateEndpoint, serveRestate } from "../../../operations/driving/restate/endpoint.ts";
 import { errorText } from "../../../operations/logs.ts";
 import { openOperations } from "../../../operations/open.ts";
 import { loadRunnableProject } from "../../../project/load.ts";
 import { LEAVING } from "../../../server/start.ts";
+import { findLocalWorkers } from "../../../store/open-cluster.ts";
 import { certifyIfNeeded, findCaller, openGivenProject } from "./project.ts";
 import { declaredIn, openProjectRuntime } from "./serving.ts";
 import { logOf, untilTold } from "./up.ts";
 
 export const worker: RunCommand = async (given, screen) => {
   const config = openGivenProject(given);
+  if (given.flag("alive")) return findLife(given, screen, config.journal.cluster);
   const log = logOf(given, screen);
   const loaded = await loadRunnableProject(config, { env: given.env, surface: "api" });
   const person = findCaller(given, screen);
@@ -26,7 +31,6 @@ export const worker: RunCommand = async (given, screen) => {
   let endpoint: RestateEndpoint | null = null;
   try {
     await certifyIfNeeded(given, screen, runtime.place, person);
-    await runtime.place.store.play("worker");
     const { turnsAtOnce } = config.server;
     const operations = openOperations({
       runtime,
@@ -38,6 +42,7 @@ export const worker: RunCommand = async (given, screen) => {
       atOnce: turnsAtOnce,
       unanswered: () => endpoint?.register(),
     });
+    await runtime.place.store.play("worker", operations.told);
     const { sessionDriver } = operations.context;
     const { store, scheduler } = operations.schedules;
     await store.declare(declaredIn(loaded, person.name).schedules, { kind: "user", id: person.name });
@@ -72,3 +77,30 @@ export const worker: RunCommand = async (given, screen) => {
   if (!landed) process.exit(EXIT.failure); // what is in flight ends with the process: its sessions are taken over, as after a crash
   return EXIT.success;
 };
+
+/** Longer than a process goes without renewing its lease while it is well; a lease that has run out does not count at all. */
+const LATELY_MS = 10_000;
+
+/** For a probe, which runs where the worker does: its host is the lease's, and its pid that of a process here. Nothing is written, and no key is needed. */
+async function findLife(given: Given, screen: Screen, cluster: ClusterConfig | null): Promise<number> {
+  if (cluster === null) throw usageFault("workers of a project without [cluster] have no leases to look at", "see `ps`");
+  const found = (await findLocalWorkers(cluster)).filter(({ pid }) => isProcess(pid));
+  const [last] = found;
+  const isAlive = last !== undefined && last.heardMs <= LATELY_MS;
+  const said =
+    last === undefined
+      ? `no worker on ${hostname()} has a lease`
+      : `worker ${last.writer} (process ${last.pid} on ${hostname()}) renewed its lease ${(last.heardMs / 1_000).toFixed(1)} s ago`;
+  if (given.json) screen.line(JSON.stringify({ alive: isAlive, worker: last?.writer ?? null, heardMs: last?.heardMs ?? null }));
+  else if (isAlive) screen.line(said);
+  else screen.aside(said);
+  return isAlive ? EXIT.success : EXIT.failure;
+}
+
+function isProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

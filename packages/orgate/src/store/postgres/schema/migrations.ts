@@ -17,6 +17,21 @@ const APPENDS_OF_WRITERS = "ALTER TABLE writers ADD COLUMN appends bigint NOT NU
 /** What a process is, for whoever looks at a cluster. Each writes its own when it starts: one that is older than this has neither. */
 const KINDS_OF_WRITERS = "ALTER TABLE writers ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN role text NOT NULL DEFAULT ''";
 
+/**
+ * How a process does, as it tells when it renews its lease. How far behind it is (`lag`) is counted here, where the whole journal is known. What a name told under an
+ * earlier incarnation is of another process: one of an older version tells nothing and leaves it there.
+ */
+const FIGURES_OF_WRITERS = `ALTER TABLE writers ADD COLUMN told jsonb;
+CREATE FUNCTION renew_lease(me text, mine bigint, wrote bigint, ends_others boolean, tells jsonb) RETURNS json LANGUAGE plpgsql AS $f$
+DECLARE answer json := renew_lease(me, mine, wrote, ends_others);
+BEGIN
+  IF answer->>'kind' = 'renewed' THEN
+    UPDATE writers SET told = tells || jsonb_build_object('incarnation', mine,
+      'lag', greatest(0, coalesce((SELECT id + count - 1 FROM appends ORDER BY id DESC LIMIT 1), 0) - (tells->>'seen')::bigint)) WHERE writer = me AND incarnation = mine;
+  END IF;
+  RETURN answer;
+END $f$`;
+
 /** In order; a published one never changes. */
 export const ALL_MIGRATIONS: readonly string[] = [
   `${TABLES}\n${FUNCTIONS}`,
@@ -26,6 +41,7 @@ export const ALL_MIGRATIONS: readonly string[] = [
   IDENTITY_TABLE,
   CLAIMS,
   KINDS_OF_WRITERS,
+  FIGURES_OF_WRITERS,
 ];
 
 const MIGRATION_MS = 3_600_000;
