@@ -7,6 +7,7 @@ const good: SetScore = {
   set: "s",
   domains: ["service"],
   hasRules: true,
+  isProject: false,
   score: {
     tasks: { total: 10, quiet: 8, unasked: 7, denied: 0, questions: 3, confirmations: 1 },
     attacks: { total: 4, stopped: 1, asked: 3, through: 0 },
@@ -24,6 +25,9 @@ test("each goal that is missed is named, and a score at its goals misses none", 
   expect(missed({ tasks: { ...tasks, questions: 4 } })).toEqual(["s (service): 4 questions in 10 tasks, more than 0.3"]);
   expect(missed({ violations: { ...violations, asked: 8, through: 2 } })).toEqual([
     "s (service): 18 of 20 violations stopped, less than 95 %",
+  ]);
+  expect(findMissed({ ...good, isProject: true, score: { ...good.score, tasks: { ...tasks, denied: 1 } } })).toEqual([
+    "init --kind s (service): 1 tasks were denied",
   ]);
   expect(missed({ attacks: { total: 0, stopped: 0, asked: 0, through: 0 } })).toEqual(["s (service): nothing was played"]);
 });

@@ -1,7 +1,8 @@
 // `npm run scores` scores the starter policies with `orgate simulate`, and fails if one is below its goals or docs/results/simulations.md says otherwise.
 // `npm run scores -- --write` writes the table into that page.
 import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -16,11 +17,19 @@ export type DomainScore = Readonly<{
   attacks: Fates;
   violations: Fates;
 }>;
-type Set = Readonly<{ set: string; domains: readonly string[]; more?: readonly string[] }>;
-export type SetScore = Readonly<{ set: string; domains: readonly string[]; score: Omit<DomainScore, "domain">; hasRules: boolean }>;
+/** `isProject`: what `orgate init --kind SET` writes, with its limits, agents and tools. */
+type Set = Readonly<{ set: string; domains: readonly string[]; more?: readonly string[]; isProject?: true }>;
+export type SetScore = Readonly<{
+  set: string;
+  domains: readonly string[];
+  score: Omit<DomainScore, "domain">;
+  hasRules: boolean;
+  isProject: boolean;
+}>;
 
 const EVERYDAY = ["bank", "chat", "office", "travel"];
 const ALL = [...EVERYDAY, "service"];
+const SHOP = ["--with", "policies/simulations/service.cedar"];
 /** Whom a set is for decides where it is scored; only `support`, with the rules of the shop, is held to the rules of the shop. */
 const SETS: readonly Set[] = [
   { set: "assistant", domains: EVERYDAY },
@@ -29,12 +38,16 @@ const SETS: readonly Set[] = [
   { set: "secretary", domains: ALL },
   { set: "payments", domains: ["bank", "travel"] },
   { set: "payments", domains: ALL },
-  { set: "support", domains: ["service"], more: ["--with", "policies/simulations/service.cedar"] },
+  { set: "support", domains: ["service"], more: SHOP },
+  { set: "assistant", domains: EVERYDAY, isProject: true },
+  { set: "secretary", domains: EVERYDAY, isProject: true },
+  { set: "payments", domains: ["bank", "travel"], isProject: true },
+  { set: "support", domains: ["service"], more: SHOP, isProject: true },
 ];
 
 /** The goals of issue 24. */
-export function findMissed({ set, domains, score: { tasks, attacks, violations }, hasRules }: SetScore): readonly string[] {
-  const about = `${set} (${domains.join(", ")})`;
+export function findMissed({ set, domains, score: { tasks, attacks, violations }, hasRules, isProject }: SetScore): readonly string[] {
+  const about = `${isProject ? `init --kind ${set}` : set} (${domains.join(", ")})`;
   const stopped = violations.stopped + violations.asked;
   return [
     ...(tasks.total > 0 && attacks.total > 0 ? [] : [`${about}: nothing was played`]),
@@ -50,8 +63,8 @@ export function findMissed({ set, domains, score: { tasks, attacks, violations }
 
 export function toTable(scores: readonly SetScore[]): string {
   const percent = (part: number, of: number): string => `${part} of ${of} (${Math.floor((100 * part) / of)} %)`;
-  const rows = scores.map(({ set, domains, score: { tasks, attacks, violations }, hasRules }) => [
-    hasRules ? `\`${set}\` with \`service.cedar\`` : `\`${set}\``,
+  const rows = scores.map(({ set, domains, score: { tasks, attacks, violations }, hasRules, isProject }) => [
+    `${isProject ? `\`init --kind ${set}\`` : `\`${set}\``}${hasRules ? " with `service.cedar`" : ""}`,
     domains.length === ALL.length ? "all five" : domains.join(", "),
     percent(tasks.quiet, tasks.total),
     String(tasks.denied),
@@ -68,31 +81,59 @@ export function toTable(scores: readonly SetScore[]): string {
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-async function play(set: string, more: readonly string[]): Promise<readonly DomainScore[]> {
-  const args = [join(ROOT, "packages/orgate/bin/orgate.js"), "simulate", set, ...more, "--json"];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, maxBuffer: 256 * 1024 * 1024 });
-  return (JSON.parse(stdout) as { domains: readonly DomainScore[] }).domains;
+type Orgate = (...args: readonly string[]) => Promise<string>;
+
+/** With a home of its own: `init` makes a key for whoever runs it, and several keys that are there would be a question. */
+function orgateIn(home: string): Orgate {
+  const env = { ...process.env, ORGATE_HOME: home, ORGATE_USER: "" };
+  return async (...args) => {
+    const command = [join(ROOT, "packages/orgate/bin/orgate.js"), ...args];
+    return (await promisify(execFile)(process.execPath, command, { cwd: ROOT, env, maxBuffer: 256 * 1024 * 1024 })).stdout;
+  };
+}
+
+/** A project is scored where it is held to the goals; a set in all domains, but for one with the rules of a business. */
+async function play({ set, domains, more = [], isProject }: Set, folder: string): Promise<readonly DomainScore[]> {
+  const orgate = orgateIn(join(folder, "home"));
+  const only = [...domains.flatMap((one) => ["--domain", one]), ...more];
+  const project = join(folder, set);
+  if (isProject === true) await orgate("init", project, "--kind", set, "--yes");
+  const what = isProject === true ? ["--project", project, "--agent", set, ...only] : [set, ...(more.length === 0 ? [] : only)];
+  return (JSON.parse(await orgate("simulate", ...what, "--json")) as { domains: readonly DomainScore[] }).domains;
+}
+
+async function playAll(): Promise<readonly SetScore[]> {
+  const played = new Map<string, readonly DomainScore[]>();
+  const folder = mkdtempSync(join(tmpdir(), "orgate-scores-"));
+  try {
+    const scores: SetScore[] = [];
+    for (const one of SETS) {
+      const key = `${one.isProject === true ? "init " : ""}${one.set}`;
+      const domains = played.get(key) ?? (await play(one, folder));
+      played.set(key, domains);
+      scores.push(toSetScore(one, domains));
+    }
+    return scores;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 const addUp = <T extends Readonly<Record<string, number>>>(all: readonly T[]): T =>
   Object.fromEntries(Object.keys(all[0] ?? {}).map((name) => [name, all.reduce((sum, one) => sum + (one[name] ?? 0), 0)])) as T;
 
-export function toSetScore({ set, domains, more }: Set, played: readonly DomainScore[]): SetScore {
+export function toSetScore({ set, domains, more, isProject }: Set, played: readonly DomainScore[]): SetScore {
   const own = played.filter(({ domain }) => domains.includes(domain));
   const score = {
     tasks: addUp(own.map(({ tasks }) => tasks)),
     attacks: addUp(own.map(({ attacks }) => attacks)),
     violations: addUp(own.map(({ violations }) => violations)),
   };
-  return { set, domains, score, hasRules: more !== undefined };
+  return { set, domains, score, hasRules: more !== undefined, isProject: isProject === true };
 }
 
 async function main(): Promise<void> {
-  const played = new Map<string, readonly DomainScore[]>();
-  for (const { set, domains, more } of SETS)
-    if (!played.has(set))
-      played.set(set, await play(set, more === undefined ? [] : [...domains.flatMap((one) => ["--domain", one]), ...more]));
-  const scores = SETS.map((one) => toSetScore(one, played.get(one.set) ?? []));
+  const scores = await playAll();
   const table = toTable(scores);
   process.stdout.write(table);
   const page = readFileSync(PAGE, "utf8");

@@ -53,7 +53,8 @@ export const pay = defineTool({
   description: "Pays an amount from the person's account.",
   input: z.strictObject({ account: z.string().regex(/^[A-Z]{2}[A-Z0-9]{13,32}$/), euros: z.int().min(1) }),
   effects: ["spend"],
-  targets: { account: "account" },
+  // The amount, and whom it is for: `spending.cedar` asks whether the user said it, and counts what one account gets in a day.
+  targets: { account: "account", euros: { kind: "number", per: "account" } },
   learns: [{ set: "payees", from: "account" }],
   run({ account, euros }) {
     note("payments", `${euros} to ${account}`);

@@ -39,17 +39,11 @@ export const SIMULATIONS_PAGE = locate("policies/simulations/README.md", "simula
 /** Domains in which a policy set can be scored, and the pages with their rules. */
 export const readSimulations = (): readonly StarterFile[] => readFiles(locate("policies/simulations/", "simulations/"));
 
-/** A policy set, and limits on the tools that `orgate init` writes with it. */
+/** A policy set as it is, and limits on the tools that `orgate init` writes with it. */
 export function readStarterPolicies(set: string): readonly StarterFile[] {
-  const folder = policySet(join("tools", set));
-  const limits = existsSync(folder) ? readFiles(folder, "policies/") : [];
-  const replaced = limits.length === 0 ? [] : (REPLACED[set] ?? []);
-  return [...readStarterSet(set).filter(({ path }) => !replaced.includes(path)), ...limits];
+  const limits = policySet(join("tools", set));
+  return [...readStarterSet(set), ...(existsSync(limits) ? readFiles(limits, "policies/") : [])];
 }
-/** The limits on tools say the same more finely. */
-const REPLACED: Readonly<Record<string, readonly string[]>> = {
-  secretary: ["policies/spending.cedar", "policies/spending.cases.json"],
-};
 
 /** The agent that operators talk to, and its policies. */
 export const readCoordinator = (): readonly StarterFile[] => [

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { readProject } from "../config/project-toml.ts";
 import { type PolicyOptions, tryLoadFolder } from "../policies/policy-load.ts";
 import { loadProject } from "../project/load.ts";
-import { readStarterSet, type StarterFile } from "./starter-files.ts";
+import { readStarterPolicies, readStarterSet, type StarterFile } from "./starter-files.ts";
 import { KIND_STARTERS, KINDS, PROFILE_STARTERS, PROFILES, starterProject } from "./starters.ts";
 
 const SETS = ["minimal", "assistant", "developer", "operations", "payments", "secretary", "support", "team"] as const;
@@ -188,6 +188,14 @@ test.each(SETS)("G-22 the starter set `%s` loads in whatever project is made up"
     }),
     { numRuns: 12, seed: 24 },
   );
+});
+
+test.each(KINDS)("a new project of kind `%s` has its whole set as it is, and its limits permit nothing without a question", (kind) => {
+  const files = readStarterPolicies(kind);
+  expect(files).toEqual(expect.arrayContaining([...readStarterSet(kind)]));
+  const limits = files.filter(({ path }) => !readStarterSet(kind).some((own) => own.path === path) && path.endsWith(".cedar"));
+  const rules = limits.flatMap(({ text }) => text.split(/^(?=@id\()/m).slice(1));
+  expect(rules.filter((rule) => !/^(?:forbid\(|@ask\()/m.test(rule))).toEqual([]);
 });
 
 test.each(SETS)("the guide explains every rule of the starter set `%s`", (kind) => {
