@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { LeftSessions } from "./left-sessions.ts";
 
 const S = sessionId("s_0000000000000001");
+const SINCE = millis(1);
 const hash = (text: string) => digest(createHash("sha256").update(text).digest("hex"));
 
 test("J-38 a session that a newer version has driven on since it was left here is no trouble for a look at others: it is driven, and left when that fails; an intent that came in the last moment has been seen by nobody (W-28)", async () => {
@@ -30,20 +31,20 @@ test("J-38 a session that a newer version has driven on since it was left here i
     await journal.release(hold);
   };
   await write(opened("clerk"), turnStarted(1, "go"));
-  await left.remember(S);
+  await left.remember(S, SINCE);
   expect(await left.isAsLeft(S)).toBe(true);
   await inbox.put({
     ...{ id: intentId("i_1"), session: S, at: millis(5), by: { kind: "user", id: "ana" }, key: null, signature: null },
     wish: { kind: "steer", text: "left" },
   });
-  await left.remember(S); // it came after its driver had looked
+  await left.remember(S, SINCE); // it came after its driver had looked
   expect(await left.isAsLeft(S)).toBe(false);
-  await left.remember(S); // one that a driver leaves there
+  await left.remember(S, SINCE); // one that a driver leaves there
   expect(await left.isAsLeft(S)).toBe(true);
   await write({ kind: "labels.added", labels: [], cause: "later" } as never);
   newer = seq(3);
   expect(await left.isAsLeft(S)).toBe(false);
-  await left.remember(S, newer);
+  await left.remember(S, SINCE, newer);
   expect(await left.isAsLeft(S)).toBe(true);
   newer = null;
   expect(await left.isAsLeft(S)).toBe(false);
