@@ -73,8 +73,8 @@ export const DOUBTS: readonly Mutant[] = [
   {
     lie: "a record ends by its exact spelling only, though nobody knows what was done",
     file: inLoop("calls/evolve-records.ts"),
-    from: "name.toLowerCase() === one",
-    to: "name === one",
+    from: "named.has(name.toLowerCase())",
+    to: "named.has(name)",
     tests: DOUBTED,
   },
   {
