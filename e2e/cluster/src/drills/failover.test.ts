@@ -82,4 +82,6 @@ test("without it, a replica that was behind has lost entries that were shown, an
   console.log(`${lost.length} of ${told.entries.size} entries that were shown are lost`);
 });
 
-const GONE_BACK = /it was there before, while this process ran|the database has gone back behind what this process has read/;
+/** Where the replica lacks a process's own row, that is what it learns first. */
+const GONE_BACK =
+  /it was there before, while this process ran|the database has gone back behind what this process has read|another process has taken over the name of this writer/;

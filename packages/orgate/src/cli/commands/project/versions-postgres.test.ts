@@ -42,9 +42,14 @@ test("J-38 two versions work side by side: what the newer one wrote the older on
     expectRefusal(late, 1, "a newer version of Orgate has made it");
 
     older.kill("SIGSTOP"); // so that it is the newer one that drives
-    const opened = await ask(0, "POST", "/api/v1/agents/desk/execute", { body: { input: "hold", waitMs: 0 } });
-    const { session } = (await opened.json()) as { session: string };
+    const sessionsNow = async () =>
+      (await link.query<{ stream: string }>(`SELECT stream FROM "${schema}".streams WHERE stream LIKE 's\\_%'`)).map(
+        ({ stream: one }) => one,
+      );
+    const before = await sessionsNow();
+    await ask(0, "POST", "/api/v1/agents/desk/execute", { body: { input: "hold", waitMs: 0 } }); // its older server may not be able to read what is there already
     await reached(desk, "hold");
+    const [session = ""] = (await sessionsNow()).filter((one) => !before.includes(one));
     newer.kill("SIGKILL");
     await newer.ended;
     const stream = () =>
