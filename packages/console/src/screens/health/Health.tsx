@@ -24,7 +24,7 @@ const WELL: Readonly<Record<string, string>> = {
   "journal-read": "entries can be read",
   "journal-write": "entries can be written, and are on disk before anything happens",
   policies: "a set of policies is in force",
-  "taking-turns": "this server is not about to go",
+  "taking-turns": "this server accepts messages, and is not shutting down",
 };
 type Checks = OperationOutput<"health">;
 type Listed = OperationOutput<"processes">;

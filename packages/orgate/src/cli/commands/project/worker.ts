@@ -83,7 +83,11 @@ const LATELY_MS = 10_000;
 
 /** For a probe, which runs where the worker does: its host is the lease's, and its pid that of a process here. Nothing is written, and no key is needed. */
 async function findLife(given: Given, screen: Screen, cluster: ClusterConfig | null): Promise<number> {
-  if (cluster === null) throw usageFault("workers of a project without [cluster] have no leases to look at", "see `ps`");
+  if (cluster === null)
+    throw usageFault(
+      "this project has no `[cluster]`, so its processes have no leases",
+      "run it in a project whose `orgate.toml` has `[cluster]`",
+    );
   const found = (await findLocalWorkers(cluster)).filter(({ pid }) => isProcess(pid));
   const [last] = found;
   const isAlive = last !== undefined && last.heardMs <= LATELY_MS;
